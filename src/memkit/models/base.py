@@ -1,0 +1,52 @@
+"""What every value has in common: frozen, strict about its fields, and silent about its content."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from memkit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pydantic import ModelWrapValidatorHandler
+
+
+class Model(BaseModel):
+    """A frozen value. A bad one raises `InvalidInput`, which names fields and never content."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False
+    )
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _refuse_as_memkit(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  # pydantic hands over whatever it was given
+        try:
+            return handler(value)
+        except ValidationError as exc:
+            raise InvalidInput(_advice(cls.__name__, exc)) from None
+
+
+def _advice(name: str, error: ValidationError) -> str:
+    problems = error.errors(include_input=False, include_context=False, include_url=False)
+    listed = (f"{'.'.join(map(str, each['loc'])) or name}: {each['msg']}" for each in problems)
+    return f"not a valid {name}: {'; '.join(listed)}"
+
+
+def new_id() -> str:
+    """A fresh UUIDv7 (RFC 9562) as 36 characters: ids made later sort later, by millisecond."""
+    stamp = (time.time_ns() // 1_000_000).to_bytes(6, "big")
+    body = bytearray(stamp + os.urandom(10))
+    body[6] = 0x70 | (body[6] & 0x0F)
+    body[8] = 0x80 | (body[8] & 0x3F)
+    return str(UUID(bytes=bytes(body)))
+
+
+def utcnow() -> datetime:
+    """The wall clock, aware, in UTC: the default of every `clock` parameter."""
+    return datetime.now(UTC)

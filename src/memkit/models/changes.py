@@ -1,0 +1,80 @@
+"""A decision about memory: what a store applies whole or not at all."""
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime, Field, JsonValue
+
+from memkit.models.base import Model
+from memkit.models.item import MemoryItem, Source, Status
+
+
+class Patch(Model):
+    """New values for named columns of one item; what is not set stays as it is.
+
+    Only the fields in `model_fields_set` are written, so that two patches of different
+    columns never undo each other. `content` comes with its `tokens`, a date with its policy.
+    """
+
+    id: str
+    content: str | None = Field(default=None, min_length=1)
+    tokens: str | None = None
+    kind: str | None = None
+    importance: float | None = Field(default=None, ge=0, le=1)
+    reinforced_at: AwareDatetime | None = None
+    policy: str | None = None
+    fades_at: AwareDatetime | None = None
+    expires_at: AwareDatetime | None = None
+    pinned: bool | None = None
+    status: Status | None = None
+    value: JsonValue = None
+    metadata: dict[str, JsonValue] | None = None
+
+
+class Reinforcement(Model):
+    """An item was met again: it takes these values if they make it fade later than now.
+
+    `sources` are added to its own either way.
+    """
+
+    id: str
+    importance: float = Field(ge=0, le=1)
+    reinforced_at: AwareDatetime
+    policy: str
+    fades_at: AwareDatetime
+    expires_at: AwareDatetime
+    sources: tuple[Source, ...] = ()
+
+
+class Supersession(Model):
+    """An active item gives way to a newer one and stays readable as history."""
+
+    id: str
+    by: str
+    at: AwareDatetime
+
+
+class Changes(Model):
+    """What one decision adds, changes and removes. A store applies all of it or nothing."""
+
+    add: tuple[MemoryItem, ...] = ()
+    update: tuple[Patch, ...] = ()
+    supersede: tuple[Supersession, ...] = ()
+    remove: tuple[str, ...] = ()
+    reinforce: tuple[Reinforcement, ...] = ()
+
+
+class Applied(Model):
+    """What became of `Changes`, by item id.
+
+    `reinforced` also lists items that absorbed an `add` with the same content. `blocked`
+    were `add`s whose content had been forgotten after they were said. `missing` were
+    changes of items that are not (or no longer) there: absent and foreign look the same.
+    """
+
+    added: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    reinforced: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()

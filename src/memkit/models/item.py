@@ -1,0 +1,81 @@
+"""What is remembered, and what one recall of it returns."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import Literal
+
+from pydantic import AwareDatetime, Field, JsonValue, field_validator
+
+from memkit.models.base import Model
+from memkit.models.scope import Scope, check_id
+from memkit.text import fold
+
+Kind = str
+"""semantic, preference, summary, episodic, procedural, or one declared as a strategy."""
+
+Status = Literal["active", "superseded", "quarantined"]
+Origin = Literal["user", "assistant", "tool", "told", "imported"]
+"""Who said it: the user, the assistant, a tool, the host by `remember`, or an import."""
+
+
+def content_hash(content: str) -> str:
+    """32 hex digits of SHA-256 over the folded content: equal hashes are the same memory."""
+    return hashlib.sha256(fold(content).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class Source(Model):
+    """A message that an item came from; `position` is its place in the session."""
+
+    episode_id: str
+    session_id: str
+    position: int = Field(ge=0)
+    key: str | None = None
+    recorded_at: AwareDatetime
+
+
+class MemoryItem(Model):
+    """One thing remembered.
+
+    `importance` holds as of `reinforced_at`. `policy` names the decay policy by which
+    `fades_at` was computed; `expires_at` is the earlier of `fades_at` and the item's own
+    time to live (see `memkit.decay`). `observed_at` is when the newest source was said.
+    `tokens` are the search tokens of `content`, made by core and indexed by stores.
+    `key` and `value` are the caller's own: `key` is unique per scope, `value` exact JSON.
+    """
+
+    id: str
+    scope: Scope
+    content: str = Field(min_length=1)
+    kind: Kind = "semantic"
+    importance: float = Field(default=0.5, ge=0, le=1)
+    created_at: AwareDatetime
+    observed_at: AwareDatetime
+    reinforced_at: AwareDatetime
+    policy: str
+    fades_at: AwareDatetime
+    expires_at: AwareDatetime
+    pinned: bool = False
+    status: Status = "active"
+    valid_from: AwareDatetime | None = None
+    valid_to: AwareDatetime | None = None
+    superseded_by: str | None = None
+    sources: tuple[Source, ...] = ()
+    origin: Origin = "told"
+    job_id: str | None = None
+    model: str | None = None
+    key: str | None = None
+    value: JsonValue = None
+    metadata: dict[str, JsonValue] = {}
+    tokens: str = ""
+
+    @field_validator("key")
+    @classmethod
+    def _key_is_an_id(cls, value: str | None) -> str | None:
+        return value if value is None else check_id("item key", value)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """See `content_hash` of this module."""
+        return content_hash(self.content)

@@ -1,0 +1,87 @@
+"""What stores say of themselves: capabilities, pages, counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from pydantic import AwareDatetime
+
+from memkit.models.base import Model
+
+Row = TypeVar("Row")
+
+
+class Limits(Model):
+    """The most a store takes; `None` where it sets no limit."""
+
+    content_characters: int | None = None
+    batch: int | None = None
+    metadata_keys: int | None = None
+    shortest_ttl_days: int | None = None
+
+
+class Capabilities(Model):
+    """What a store offers. What is declared is tested; what is not raises `CapabilityError`."""
+
+    name: str
+    transactions: bool
+    consistency: Literal["immediate", "eventual"]
+    leases: Literal["exclusive", "advisory", "none"]
+    documents: bool = False
+    vectors: bool = False
+    extracts_itself: bool = False
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """Rows in a total order. `after` resumes behind them; `None` means that was the end."""
+
+    rows: tuple[Row, ...]
+    after: str | None = None
+
+
+class Purged(Model):
+    """What was past its time. `unread` episodes expired before they were consolidated.
+
+    `more` says that the limit cut the pass short: call again.
+    """
+
+    item_ids: tuple[str, ...] = ()
+    episode_ids: tuple[str, ...] = ()
+    unread: int = 0
+    more: bool = False
+
+
+class Stats(Model):
+    """Counts. `policies` counts items by decay policy, `kinds` by kind, both live or not."""
+
+    items: int = 0
+    kinds: dict[str, int] = {}
+    policies: dict[str, int] = {}
+    superseded: int = 0
+    quarantined: int = 0
+    pinned: int = 0
+    episodes: int = 0
+    messages: int = 0
+    pending: int = 0
+    dead: int = 0
+    scopes: int = 0
+    oldest_pending_at: AwareDatetime | None = None
+
+
+class Finding(Model):
+    """Something `check` noticed, and what to do about it."""
+
+    level: Literal["info", "warning", "error"]
+    code: str
+    message: str
+
+
+class Migrated(Model):
+    """Schema versions before and after, and the names of the migrations applied between."""
+
+    found: int
+    now: int
+    applied: tuple[str, ...] = ()
