@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Generator
+from pathlib import Path
+
 import pytest
 
 
@@ -9,3 +13,21 @@ import pytest
 def anyio_backend() -> str:
     """memkit runs on asyncio."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def shared_folder() -> Path:
+    """Where the published conversations lie; they are never part of the project."""
+    place = os.environ.get("MEMKIT_SHARED")
+    if place is None:
+        pytest.skip("MEMKIT_SHARED does not name the folder of published conversations")
+    return Path(place)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Under MEMKIT_REQUIRE_BACKENDS a skipped test has failed: nothing goes untested unseen."""
+    report = yield
+    if report.skipped and os.environ.get("MEMKIT_REQUIRE_BACKENDS") and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+    return report

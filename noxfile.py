@@ -1,0 +1,65 @@
+"""What the project can do: `nox -l` lists it, plain `nox` is what a change must pass."""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.sessions = ["lint", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+# A machine with one Python still runs what it can; .ci/run says which it found.
+nox.options.error_on_missing_interpreters = False
+
+PROJECT = nox.project.load_toml("pyproject.toml")
+PYTHONS = nox.project.python_versions(PROJECT)
+
+
+def install(session: nox.Session, *groups: str) -> None:
+    """The project with every extra, and the named dependency groups, in one resolution."""
+    session.install("-e", ".[all]", *nox.project.dependency_groups(PROJECT, *groups))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Format, lint, types, import contracts, declared dependencies."""
+    install(session, "lint")
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("mypy")
+    session.run("lint-imports", "--no-cache")
+    session.run("deptry", ".")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Everything, on the Python that runs nox, against real stores."""
+    install(session, "test")
+    session.run("pytest", "-n", "2", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def conformance(session: nox.Session) -> None:
+    """Unit tests and the conformance kit on every supported Python that is installed."""
+    install(session, "test")
+    folders = ["tests/unit", "tests/stores", "tests/extractors"]
+    session.run("pytest", "-n", "2", *(session.posargs or folders))
+
+
+@nox.session
+def gates(session: nox.Session) -> None:
+    """Promises under faults: `nox -s gates -- NAME --n N --seed S [--bug NAME]`; see --help."""
+    install(session, "test")
+    session.run("python", "-m", "tests.gates", *session.posargs)
+
+
+@nox.session
+def loops(session: nox.Session) -> None:
+    """One memory from plain code, a loop per call, inside a running loop, and eight threads."""
+    install(session, "test")
+    session.run("python", "-m", "tests.gates", "loops", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Whole public calls beside the raw driver: `nox -s bench -- --items 1000000`; see --help."""
+    install(session, "test")
+    session.run("python", "-m", "tests.bench", *session.posargs)
