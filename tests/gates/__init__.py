@@ -1,0 +1,1 @@
+"""Gates: promises under faults, each with a bug of its own that must turn it red."""
