@@ -46,10 +46,13 @@ class Reinforcement(Model):
 
 
 class Supersession(Model):
-    """An active item gives way to a newer one and stays readable as history."""
+    """An active item gives way to a newer one and stays readable as history.
+
+    `by` is `None` where nothing took its place: it merely ceased to hold.
+    """
 
     id: str
-    by: str
+    by: str | None = None
     at: AwareDatetime
 
 
