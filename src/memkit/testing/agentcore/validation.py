@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -43,17 +43,7 @@ class Walker:
                 return self._list(shape, value, path)
             case "map":
                 return self._map(shape, value, path)
-            case "string":
-                return _string(shape, value, path)
-            case "integer" | "long":
-                return _integer(shape, value, path)
-            case "double" | "float":
-                return _double(shape, value, path)
-            case "boolean":
-                return _boolean(value, path)
-            case "timestamp":
-                return _timestamp(value, path)
-        raise NotImplementedError(shape.kind)
+        return SCALARS[shape.kind](shape, value, path)
 
     def _structure(self, shape: Shape, value: Json, path: str) -> Problems:
         if not isinstance(value, dict):
@@ -101,6 +91,24 @@ class Walker:
             yield from _bounds(shape, size, path, "length")
 
 
+def known_part(shape: Shape, value: Json) -> Json:
+    """Return a valid value without nulls and without members that the model does not know."""
+    if shape.is_document:
+        return value
+    if isinstance(value, dict) and shape.kind == "structure":
+        return {
+            name: known_part(shape.members[name].shape, part)
+            for name, part in value.items()
+            if name in shape.members and part is not None
+        }
+    element = shape.element
+    if isinstance(value, dict) and element is not None:
+        return {name: known_part(element, part) for name, part in value.items()}
+    if isinstance(value, list) and element is not None:
+        return [known_part(element, part) for part in value]
+    return value
+
+
 def _string(shape: Shape, value: Json, path: str) -> Problems:
     if not isinstance(value, str):
         yield path, "must be a string"
@@ -127,17 +135,17 @@ def _double(shape: Shape, value: Json, path: str) -> Problems:
     if isinstance(value, bool) or not isinstance(value, int | float):
         yield path, "must be a number"
         return
-    if abs(value) > 1e308 or not math.isfinite(value):  # noqa: PLR2004 - the end of doubles
+    if abs(value) > 1e308 or not math.isfinite(value):
         yield path, "must be a finite double"
     yield from _bounds(shape, value, path, "value")
 
 
-def _boolean(value: Json, path: str) -> Problems:
+def _boolean(_: Shape, value: Json, path: str) -> Problems:
     if not isinstance(value, bool):
         yield path, "must be a boolean"
 
 
-def _timestamp(value: Json, path: str) -> Problems:
+def _timestamp(_: Shape, value: Json, path: str) -> Problems:
     if isinstance(value, bool) or not isinstance(value, int | float):
         yield path, "must be a number of epoch seconds"
     elif not 0 <= value <= LAST_SECOND:
@@ -158,3 +166,14 @@ def _bounds(shape: Shape, measure: float, path: str, what: str) -> Problems:
 
 def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
+
+
+SCALARS: dict[str, Callable[[Shape, Json, str], Problems]] = {
+    "string": _string,
+    "integer": _integer,
+    "long": _integer,
+    "double": _double,
+    "float": _double,
+    "boolean": _boolean,
+    "timestamp": _timestamp,
+}

@@ -1,0 +1,24 @@
+"""A local emulator of Amazon Bedrock AgentCore Memory."""
+
+from memkit.testing.agentcore.clock import VirtualClock
+from memkit.testing.agentcore.emulator import Clients, Emulator
+from memkit.testing.agentcore.extractors import Extraction, Extractor, Source
+from memkit.testing.agentcore.fault_groups import GROUPS as FAULT_GROUPS
+from memkit.testing.agentcore.faults import Faults, Rule
+from memkit.testing.agentcore.log import LoggedRequest, RequestLog
+from memkit.testing.agentcore.switches import Switches
+
+__all__ = [
+    "FAULT_GROUPS",
+    "Clients",
+    "Emulator",
+    "Extraction",
+    "Extractor",
+    "Faults",
+    "LoggedRequest",
+    "RequestLog",
+    "Rule",
+    "Source",
+    "Switches",
+    "VirtualClock",
+]

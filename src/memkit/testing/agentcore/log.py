@@ -1,0 +1,93 @@
+"""The request log: what arrived, for assertions."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from memkit.testing.agentcore.values import Members
+
+SCOPE = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/([^/]+)/")
+LONGEST = 10_000
+
+
+@dataclass(kw_only=True)
+class LoggedRequest:
+    """One request: as it arrived, as it was understood, and how it was answered."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    at: int
+    operation: str | None = None
+    params: Members | None = None
+    status: int = 0
+    error: str | None = None
+    answer_size: int = 0
+
+    @property
+    def region(self) -> str | None:
+        """The region that the request was signed for."""
+        return self._scope(1)
+
+    @property
+    def service(self) -> str | None:
+        """The service that the request was signed for."""
+        return self._scope(2)
+
+    def shown_as(self) -> Members:
+        """Return the request as JSON, headers and wire bytes left out."""
+        return {
+            "method": self.method,
+            "target": self.target,
+            "operation": self.operation,
+            "params": self.params,
+            "at": self.at,
+            "status": self.status,
+            "error": self.error,
+            "region": self.region,
+            "service": self.service,
+            "request_bytes": len(self.body),
+            "answer_bytes": self.answer_size,
+        }
+
+    def _scope(self, group: int) -> str | None:
+        found = SCOPE.search(self.headers.get("authorization", ""))
+        return found[group] if found else None
+
+
+class RequestLog:
+    """The latest requests, oldest first."""
+
+    def __init__(self) -> None:
+        self._requests: deque[LoggedRequest] = deque(maxlen=LONGEST)
+
+    def add(self, request: LoggedRequest) -> None:
+        """Keep a request."""
+        self._requests.append(request)
+
+    def all(self) -> list[LoggedRequest]:
+        """List the requests."""
+        return list(self._requests)
+
+    def calls(self, operation: str) -> list[LoggedRequest]:
+        """List the requests of one operation."""
+        return [request for request in self._requests if request.operation == operation]
+
+    def counts(self) -> dict[str, int]:
+        """Count the requests of each operation."""
+        counted: dict[str, int] = {}
+        for request in self._requests:
+            name = request.operation or "unknown"
+            counted[name] = counted.get(name, 0) + 1
+        return counted
+
+    def clear(self) -> None:
+        """Forget every request."""
+        self._requests.clear()

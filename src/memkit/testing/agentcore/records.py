@@ -1,0 +1,112 @@
+"""Records: long-term items, kept in versions so that readers can lag behind writers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from memkit.testing.agentcore.clock import DAY
+from memkit.testing.agentcore.metadata import system_metadata
+from memkit.testing.agentcore.values import Members, to_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """A record as one write left it. `indexed` are the keys that were indexed at that time."""
+
+    record_id: str
+    created_at: int
+    record_type: str
+    written_at: int
+    text: str
+    namespaces: tuple[str, ...]
+    timestamp: int
+    strategy_id: str | None = None
+    metadata: Members = field(default_factory=dict)
+    indexed: frozenset[str] = frozenset()
+    expiry_days: int | None = None
+    deleted: bool = False
+
+    @property
+    def expires_at(self) -> int | None:
+        """When the record is gone; every write starts its life again."""
+        return None if self.expiry_days is None else self.written_at + self.expiry_days * DAY
+
+    def is_over(self, now: int) -> bool:
+        """Tell whether the record's time has ended."""
+        return self.expires_at is not None and now >= self.expires_at
+
+    def all_metadata(self) -> Members:
+        """Return the metadata with the keys of the system."""
+        system = system_metadata(self.created_at, self.written_at, self.record_type)
+        return {**self.metadata, **system}
+
+    def filterable(self) -> Members:
+        """Return the metadata that filters see: a key indexed later is not backfilled."""
+        system = system_metadata(self.created_at, self.written_at, self.record_type)
+        return {
+            **{key: self.metadata[key] for key in self.indexed & self.metadata.keys()},
+            **system,
+        }
+
+    def summary(self, no_strategy_id: str) -> Members:
+        """Return the record as lists show it."""
+        return {
+            "memoryRecordId": self.record_id,
+            "content": {"text": self.text},
+            "memoryStrategyId": self.strategy_id or no_strategy_id,
+            "namespaces": [*self.namespaces],
+            "createdAt": to_seconds(self.created_at),
+            "timestamp": to_seconds(self.timestamp),
+            "metadata": self.all_metadata(),
+        }
+
+    def shown_as(self, no_strategy_id: str) -> Members:
+        """Return the record as GetMemoryRecord shows it: with the end of its life."""
+        ends = self.expires_at
+        return {
+            **self.summary(no_strategy_id),
+            **({} if ends is None else {"expiresAt": to_seconds(ends)}),
+        }
+
+
+@dataclass
+class Record:
+    """All versions of one record, oldest first."""
+
+    versions: list[Version]
+
+    @property
+    def newest(self) -> Version:
+        """The version that the last write left, which may be a deletion."""
+        return self.versions[-1]
+
+    def write(self, version: Version) -> None:
+        """Add a version; those that no lag can reach any more are lost."""
+        horizon = version.written_at - DAY
+        reachable = [old for old in self.versions[:-1] if old.written_at > horizon]
+        self.versions = [*reachable, self.versions[-1], version]
+
+    def seen(self, until: int, now: int, *, shows_deleted: bool = False) -> Version | None:
+        """Return the version that a reader sees who knows of writes up to a moment."""
+        known = [
+            version
+            for version in self.versions
+            if version.written_at <= until and not (shows_deleted and version.deleted)
+        ]
+        if not known or known[-1].deleted or known[-1].is_over(now):
+            return None
+        return known[-1]
+
+
+def seen_records(
+    records: dict[str, Record], until: int, now: int, *, shows_deleted: bool = False
+) -> Iterator[Version]:
+    """Yield what a reader sees of all records."""
+    for record in records.values():
+        version = record.seen(until, now, shows_deleted=shows_deleted)
+        if version is not None:
+            yield version
