@@ -64,6 +64,7 @@ from memkit.models.message import (
     TextBlock,
     ToolCallBlock,
     ToolResultBlock,
+    key_hash,
 )
 from memkit.models.query import (
     CANDIDATE_CAP,
@@ -92,10 +93,11 @@ from memkit.models.scope import (
 )
 
 __all__ = [
+    "CANDIDATE_CAP",
+    "ID_BYTES",
     "Appended",
     "Applied",
     "Block",
-    "CANDIDATE_CAP",
     "Candidate",
     "Candidates",
     "Capabilities",
@@ -112,7 +114,6 @@ __all__ = [
     "ExtractionRequest",
     "Failed",
     "Finding",
-    "ID_BYTES",
     "Items",
     "JobStatus",
     "Kind",
@@ -158,6 +159,7 @@ __all__ = [
     "WorkingMemory",
     "check_id",
     "content_hash",
+    "key_hash",
     "new_id",
     "utcnow",
 ]

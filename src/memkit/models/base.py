@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
@@ -23,9 +24,17 @@ class Model(BaseModel):
         frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False
     )
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values, not validated."""
+        copied = super().model_copy(update=update, deep=deep)
+        # What a cached_property worked out from the old values would be copied along.
+        for name in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
+
     @model_validator(mode="wrap")
     @classmethod
-    def _refuse_as_memkit(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  # pydantic hands over whatever it was given
+    def _refuse_as_memkit(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         try:
             return handler(value)
         except ValidationError as exc:

@@ -110,6 +110,11 @@ class Message(Model):
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
+def key_hash(key: str) -> str:
+    """16 hex digits of SHA-256 of a message key: what is kept of it when its body is gone."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
 EpisodeFlag = Literal["sanitized", "redacted", "truncated"]
 
 
@@ -145,7 +150,7 @@ class Tail(Model):
 
     `head` is the number of messages recorded so far: the position of the next. `digests`
     and `keys` belong to the newest messages, oldest first, bodies purged or not; a message
-    without a key has `None`.
+    without a key has `None`, and a key whose body is gone is listed as its `key_hash`.
     """
 
     head: int = 0
