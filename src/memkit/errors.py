@@ -121,10 +121,12 @@ class Forked(MemkitError):
 class ExtractionError(MemkitError):
     """An extractor gave nothing that can be trusted.
 
-    `retry_after` is the provider's wish in seconds, if it stated one.
+    `retry_after` is the provider's wish in seconds, if it stated one. `spent` is what the
+    attempt had cost until it failed: model calls, input tokens, output tokens.
     """
 
     retryable = True
+    spent: tuple[int, int, int] = (0, 0, 0)
 
     def __init__(
         self, reason: ExtractionReason, message: str = "", *, retry_after: float | None = None

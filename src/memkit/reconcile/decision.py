@@ -31,6 +31,12 @@ class Decision:
     added: dict[str, MemoryItem] = field(default_factory=dict)
     met_again: dict[str, Reinforcement | None] = field(default_factory=dict)
     ended: dict[str, Supersession] = field(default_factory=dict)
+    alike: dict[str, list[MemoryItem]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for item in self.known.values():
+            if item.key is None:
+                self.alike.setdefault(item.content_hash, []).append(item)
 
     def keep(self, draft: Draft) -> None:
         """Reinforce the item that has this content, or add one."""
@@ -107,11 +113,7 @@ class Decision:
 
     def _twin(self, draft: Draft, status: Status) -> MemoryItem | None:
         """The item that has this content already: first one that rests on this evidence too."""
-        alike = [
-            item
-            for item in self.known.values()
-            if item.key is None and item.content_hash == draft.digest
-        ]
+        alike = self.alike.get(draft.digest, [])
         repeated = (item for item in alike if not _new_sources(item, draft))
         return next(repeated, None) or next(
             (item for item in alike if item.status in {"active", status}), None
