@@ -76,12 +76,13 @@ class Store(Protocol):
         """Add episodes to their sessions; one answer each, in order. Durable on return.
 
         Atomic per episode, idempotent by episode id and by message key: a key is unique per
-        (scope, session). A message whose key is there with the same digest is skipped; with
-        another digest it is a revision (`revise`), or `MessageConflict` is raised before any
-        episode of the call is stored. A forgotten key is skipped too. Messages without a key
-        are always new. What remains is stored as one row at `position` = the head, which
-        grows by its length; if nothing remains, nothing is stored. A key twice in one call
-        counts once, the later content being a revision or a conflict.
+        (scope, session), an id in the whole store. A message whose key is there, its newest
+        content having the same digest, is skipped; with another digest it is a revision
+        (`revise`), or `MessageConflict` is raised before any episode of the call is stored. A
+        forgotten key is skipped too. Messages without a key are always new. What remains is
+        stored as one row at `position` = the head, which grows by its length; if nothing
+        remains, nothing is stored. A key twice in one call counts once, the later content
+        being a revision or a conflict.
 
         With `expected_head` (then exactly one episode is given), a session that no longer
         ends there answers `stale` and stores nothing, except that an episode id that is
@@ -170,11 +171,15 @@ class Store(Protocol):
     async def apply(self, scope: Scope, changes: Changes, *, epoch: int | None = None) -> Applied:
         """Carry `changes` out in `scope`, whole or not at all. Idempotent.
 
-        * `add`: an id that is there already is left as it is. An item whose `key` another
-          item of the scope has replaces that one's content and values and keeps its id
-          (`updated`). An item without key whose content hash an active item without key of
-          the scope has, reinforces that one (`reinforced`). An item with sources, all
-          recorded at or before a tombstone of its hash, is `blocked`.
+        In the order remove, supersede, update, add, reinforce, so that nothing is merged into
+        what the same changes end. An item of another scope is refused (`InvalidInput`).
+
+        * `add`: an id that is there already is left as it is. An item with sources, all
+          recorded at or before a tombstone of its hash, is `blocked`. An item whose `key`
+          another item of the scope has replaces that one's content and values and keeps its
+          id and `created_at` (`updated`). An active item without key whose content hash an
+          active item without key of the scope has, which has not expired by the new one's
+          `reinforced_at`, reinforces that one (`reinforced`).
         * `update` writes only the fields set. `supersede` acts on active items only, setting
           status, `superseded_by` and `valid_to`. `remove` deletes. `reinforce` takes the new
           dates only if they make the item fade later and adds the sources.
@@ -190,13 +195,16 @@ class Store(Protocol):
         """Remove `target` and what came from it alone, finally. Repeating it is fine.
 
         In one step: bodies of episodes, items, index entries and jobs are deleted; items
-        with other sources left keep those; the scope's epoch rises, so that nothing in
-        flight lands; a tombstone is kept for each removed item's content hash. Keys and
+        with other sources left keep those, and what was `told` stands without any; a job of
+        other episodes too keeps those and loses its checksum; the epoch of the scope (the
+        home of what is forgotten) rises and ends its live claim, so that nothing in flight
+        lands; a tombstone is kept for each removed item's content hash. Keys and
         digests of forgotten messages stay (as hashes), so that a history handed in again is
         not recorded again.
 
         With `replacement` (for `Session`, `Messages` and `Episodes`) the text of the
-        messages is replaced by it and the messages stay; items from them alone still go.
+        messages is replaced by it and the messages stay, their metadata emptied; items from
+        them alone still go, and their keys count as forgotten.
         """
         ...
 
@@ -223,7 +231,7 @@ class Store(Protocol):
 class Ledger(Protocol):
     """Stores that leave extraction to memkit: who may consolidate what, and how it ended."""
 
-    async def claim(
+    async def claim(  # noqa: PLR0913  # each is the caller's to say
         self,
         scope: Scope | None = None,
         *,
@@ -242,10 +250,11 @@ class Ledger(Protocol):
         than `max_wait`. A scope with a live claim is not due.
 
         Takes due episodes oldest first while their `tokens` fit in `budget`, one at least.
-        An episode that was tried before is claimed alone, so that it harms no other. Each
-        claim counts one attempt on its episodes; a claim whose lease ran out was a crash:
-        its job is failed with error `crashed`, and its attempt stays counted. `context` is
-        how many settled messages to give along per session.
+        An episode that was tried before is claimed alone, so that it harms no other, and the
+        taking of others stops before it. Each claim counts one attempt on its episodes; a
+        claim whose lease ran out was a crash: its job is failed with error `crashed`, and its
+        attempt stays counted. `context` is how many settled messages to give along per
+        session.
         """
         ...
 

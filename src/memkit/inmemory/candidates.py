@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 
 from memkit.decay import microseconds
 from memkit.inmemory.state import State
@@ -41,20 +41,18 @@ def _everything(state: State, query: Query) -> Iterator[MemoryItem]:
         yield from _live(state, query, state.shelf(scope).ids)
 
 
-def _strongest(state: State, query: Query) -> Iterator[MemoryItem]:
-    if query.strongest <= 0:
-        return
-    by_policy = sorted(_everything(state, query), key=_weakness)
-    for _, items in groupby(by_policy, key=lambda item: item.policy):
-        yield from _first(items, query.strongest)
+def _strongest(state: State, query: Query) -> list[MemoryItem]:
+    """Those that fade last of each scope and policy, in order of policy."""
+    chosen: list[MemoryItem] = []
+    for scope in _scopes(query) if query.strongest > 0 else ():
+        items = sorted(_live(state, query, state.shelf(scope).ids), key=_weakness)
+        for _, same in groupby(items, key=lambda item: item.policy):
+            chosen += islice(same, query.strongest)
+    return sorted(chosen, key=_weakness)
 
 
 def _weakness(item: MemoryItem) -> tuple[str, int, str]:
     return item.policy, -microseconds(item.fades_at), item.id
-
-
-def _first(items: Iterable[MemoryItem], count: int) -> Iterator[MemoryItem]:
-    return (item for item, _ in zip(items, range(count), strict=False))
 
 
 def _matches(state: State, query: Query) -> list[MemoryItem]:

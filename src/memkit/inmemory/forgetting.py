@@ -49,8 +49,8 @@ def forget(state: State, target: Target, *, at: datetime, replacement: str | Non
     """See `Store.forget`."""
     doom = _doomed(state, target, redacting=replacement is not None)
     receipt = Receipt(at=at, epoch=max(_raise_epoch(state, home, at) for home in doom.homes))
-    items = [*doom.items, *_left_without_source(state, doom)]
-    for item in items:
+    items = {item.id: item for item in (*doom.items, *_left_without_source(state, doom))}
+    for item in items.values():
         _bury(state, item, at)
     if replacement is not None:
         changed = {"redacted": _redact(state, doom, replacement)}

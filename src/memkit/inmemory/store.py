@@ -171,7 +171,7 @@ class InMemoryStore:
         """See `Store.stats`."""
         return pages.stats(self._state, scope)
 
-    async def claim(  # noqa: PLR0913  # the contract decides
+    async def claim(  # noqa: PLR0913  # the contract's signature
         self,
         scope: Scope | None = None,
         *,

@@ -40,7 +40,10 @@ class Messages(Model):
 
 
 class Episodes(Model):
-    """Whole episodes by id, and what was learnt from them alone: the revoking of a source."""
+    """Whole episodes by id, and what was learnt from them alone: the revoking of a source.
+
+    `scope` is their home.
+    """
 
     scope: Scope
     ids: tuple[str, ...] = Field(min_length=1)

@@ -58,8 +58,10 @@ class Claim(Model):
 
     `fence` grows with every claim of the scope, `epoch` with every forget. `attempts` is how
     often these episodes have been claimed, this time included. `episodes` are the pending
-    ones, oldest first, in which a message revised later is left out. `context` is the end of
-    the same sessions that is settled already: to be understood, not to be extracted.
+    ones, oldest first, in which a message revised later is left out; one with a gap comes as
+    several values of the same id, so that `position` plus offset is always a message's place.
+    `context` is the end of the same sessions that is settled already, before these episodes:
+    to be understood, not to be extracted.
     `decision` is what a crashed run had already decided, where the store journals that.
     """
 

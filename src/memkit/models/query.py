@@ -16,9 +16,9 @@ CANDIDATE_CAP = 2000
 class Query:
     """Which candidates to fetch. Every channel that is asked for is answered separately.
 
-    `strongest`: how many items per decay policy, those that fade last. `tokens` with `text`:
-    up to `text` items that hold any of the tokens. `exact`: items with one of these content
-    hashes. `kinds` narrows all channels.
+    `strongest`: how many items per scope and decay policy, those that fade last. `tokens`
+    with `text`: up to `text` items that hold any of the tokens. `exact`: items with one of
+    these content hashes. `kinds` narrows all channels.
     """
 
     scopes: tuple[Scope, ...]
