@@ -1,0 +1,18 @@
+"""`LedgerConformance`: what a store that leaves extraction to memkit must do, as tests.
+
+Beside `StoreConformance`, whose `open_store` serves both:
+
+    class TestMyStore(StoreConformance, LedgerConformance):
+        async def open_store(self, clock):
+            return MyStore(clock=clock)
+"""
+
+from memkit.testing.ledgers.claiming import ClaimingRules
+from memkit.testing.ledgers.leasing import LeasingRules
+from memkit.testing.ledgers.settling import SettlingRules
+
+__all__ = ["LedgerConformance"]
+
+
+class LedgerConformance(ClaimingRules, LeasingRules, SettlingRules):
+    """The contract `Ledger`, rule by rule."""
