@@ -1,0 +1,337 @@
+"""Claiming: which scope has work that is due, and what of it one claim takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from memkit.decay import microseconds
+from memkit.models import Claim, Episode, Scope, new_id
+from memkit_backends.relational import jobs
+from memkit_backends.relational.driver import Row, Transaction, Value
+from memkit_backends.relational.episode_rows import EPISODE, EPISODES, StoredEpisode
+from memkit_backends.relational.messages import NO_KEY, parts
+from memkit_backends.relational.noun import Noun
+
+PAGE = 100
+"""Due episodes looked at in one statement, until the budget is used up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a claim asks for, as `Ledger.claim` says it."""
+
+    now: datetime
+    budget: int
+    lease: timedelta
+    idle: timedelta | None
+    max_wait: timedelta | None
+    context: int
+
+    @property
+    def dates(self) -> dict[str, Value]:
+        """The parameters of `_IS_DUE`."""
+        calm = None if self.idle is None else microseconds(self.now - self.idle)
+        over = None if self.max_wait is None else microseconds(self.now - self.max_wait)
+        return {"now": microseconds(self.now), "calm": calm, "over": over}
+
+
+# A session is calm when its last episode is old enough; or one has waited for too long.
+# Indexes: episode (session_pk, position) from its end, episode_due (home_pk, recorded_at).
+_IS_DUE = """
+       episode.status = 'pending'
+   AND episode.next_try <= :now
+   AND (CAST(:calm AS BIGINT) IS NULL
+        OR (SELECT last.recorded_at
+              FROM episode AS last
+             WHERE last.session_pk = episode.session_pk
+             ORDER BY last.position DESC
+             LIMIT 1) <= :calm
+        OR EXISTS (SELECT 1
+                     FROM episode AS waiting
+                    WHERE waiting.home_pk = episode.home_pk
+                      AND waiting.status = 'pending'
+                      AND waiting.session_pk = episode.session_pk
+                      AND waiting.recorded_at < CAST(:over AS BIGINT)))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The scope that is claimed, held until the end of the transaction."""
+
+    pk: int
+    scope: Scope
+    epoch: int
+    fence: int
+    job_id: str | None
+
+
+class Claims(Noun):
+    """`Ledger.claim`."""
+
+    async def claim(  # noqa: PLR0913  # the contract's signature
+        self,
+        scope: Scope | None = None,
+        *,
+        now: datetime,
+        budget: int,
+        lease: timedelta,
+        idle: timedelta | None = None,
+        max_wait: timedelta | None = None,
+        context: int = 8,
+    ) -> Claim | None:
+        """See `Ledger.claim`."""
+        terms = Terms(
+            now=now, budget=budget, lease=lease, idle=idle, max_wait=max_wait, context=context
+        )
+        # Looked at first, so that asking in vain writes nothing and waits for nobody.
+        if await self._driver.read(partial(self._owner, scope, terms)) is None:
+            return None
+        return await self._driver.write(partial(self._claim, scope, terms, new_id()))
+
+    async def _claim(
+        self, scope: Scope | None, terms: Terms, job_id: str, tx: Transaction
+    ) -> Claim | None:
+        owner = await self._owner(scope, terms, tx, take=True)
+        if owner is None:
+            return None
+        taken = await self._taken(tx, owner, terms)
+        if owner.job_id is not None:
+            await jobs.fail(tx, owner.job_id, "crashed", terms.now)
+        await self._lease(tx, owner, terms, job_id)
+        attempts = max(each.attempts for each in taken) + 1
+        await self._open_job(tx, owner, taken, terms, job_id)
+        return Claim(
+            job_id=job_id,
+            scope=owner.scope,
+            fence=owner.fence + 1,
+            epoch=owner.epoch,
+            attempts=attempts,
+            episodes=tuple(await _newest_pieces(tx, taken)),
+            context=tuple(await self._context(tx, owner, taken, terms.context)),
+        )
+
+    async def _owner(
+        self, scope: Scope | None, terms: Terms, tx: Transaction, *, take: bool = False
+    ) -> _Owner | None:
+        """The scope whose oldest due episode is oldest, among those that nobody claims."""
+        # Indexes: episode_oldest (recorded_at, pk); with a scope episode_due (home_pk, ...).
+        of_one = "" if scope is None else "AND owner.key = :scope"
+        row = await tx.fetch_one(
+            f"""
+            SELECT owner.pk, owner.key, owner.epoch, owner.fence, owner.job_id
+              FROM episode
+              JOIN scope AS owner ON owner.pk = episode.home_pk
+             WHERE {_IS_DUE}
+               AND owner.lease_until <= {self._dialect.store_clock}
+               {of_one}
+             ORDER BY episode.recorded_at, episode.pk
+             LIMIT 1
+             {self._dialect.take_scope if take else ""}
+            """,
+            scope=None if scope is None else scope.key,
+            **terms.dates,
+        )
+        if row is None:
+            return None
+        pk, key, epoch, fence, job_id = row
+        return _Owner(pk, Scope.from_key(key), epoch, fence, job_id)
+
+    async def _taken(self, tx: Transaction, owner: _Owner, terms: Terms) -> list[StoredEpisode]:
+        """The oldest that is due, and those after it that fit."""
+        pks: list[int] = []
+        behind: tuple[int, int] | None = (0, 0)
+        budget, is_retried = terms.budget, False
+        while behind is not None and not is_retried:
+            rows = await self._due(tx, owner, terms, behind)
+            behind = (rows[-1][1], rows[-1][0]) if len(rows) == PAGE else None
+            for pk, _, tokens, attempts in rows:
+                if pks and (attempts or is_retried or tokens > budget):
+                    behind = None
+                    break
+                pks.append(pk)
+                budget -= tokens
+                is_retried = attempts > 0
+        return await self._episodes(tx, pks)
+
+    async def _due(
+        self, tx: Transaction, owner: _Owner, terms: Terms, behind: tuple[int, int]
+    ) -> list[Row]:
+        # Index: episode_due (home_pk, recorded_at, pk).
+        return await tx.fetch_all(
+            f"""
+            SELECT episode.pk, episode.recorded_at, episode.tokens, episode.attempts
+              FROM episode
+             WHERE {_IS_DUE}
+               AND episode.home_pk = :home
+               AND (episode.recorded_at, episode.pk) > (:recorded_at, :pk)
+             ORDER BY episode.recorded_at, episode.pk
+             LIMIT :page
+            """,
+            home=owner.pk,
+            recorded_at=behind[0],
+            pk=behind[1],
+            page=PAGE,
+            **terms.dates,
+        )
+
+    async def _episodes(self, tx: Transaction, pks: Sequence[int]) -> list[StoredEpisode]:
+        rows = await tx.fetch_all(
+            f"""
+            SELECT {EPISODE}
+              FROM {EPISODES}
+             WHERE episode.pk IN ({self._dialect.each_integer(":pks")})
+             ORDER BY episode.recorded_at, episode.pk
+            """,
+            pks=list(pks),
+        )
+        return [StoredEpisode.of(row) for row in rows]
+
+    async def _lease(self, tx: Transaction, owner: _Owner, terms: Terms, job_id: str) -> None:
+        await tx.execute(
+            f"""
+            UPDATE scope
+               SET fence = fence + 1,
+                   lease_until = {self._dialect.store_clock} + :lease,
+                   job_id = :job
+             WHERE pk = :pk
+            """,
+            pk=owner.pk,
+            lease=terms.lease // timedelta(microseconds=1),
+            job=job_id,
+        )
+
+    async def _open_job(
+        self,
+        tx: Transaction,
+        owner: _Owner,
+        taken: Sequence[StoredEpisode],
+        terms: Terms,
+        job_id: str,
+    ) -> None:
+        await tx.execute(
+            f"""
+            UPDATE episode
+               SET attempts = attempts + 1
+             WHERE pk IN ({self._dialect.each_integer(":pks")})
+            """,
+            pks=[each.pk for each in taken],
+        )
+        await tx.execute(
+            """
+            INSERT INTO job (id, scope_pk, fence, status, episode_ids, attempts, started_at)
+            VALUES (:id, :scope, :fence, 'running', :episodes, :attempts, :now)
+            """,
+            id=job_id,
+            scope=owner.pk,
+            fence=owner.fence + 1,
+            episodes=jobs.dump_ids([each.skeleton.id for each in taken]),
+            attempts=max(each.attempts for each in taken) + 1,
+            now=microseconds(terms.now),
+        )
+
+    async def _context(
+        self, tx: Transaction, owner: _Owner, taken: Sequence[StoredEpisode], count: int
+    ) -> list[Episode]:
+        """The last `count` settled messages before what is taken, of each of its sessions."""
+        first: dict[int, int] = {}
+        for each in taken:
+            place = each.skeleton.position
+            first[each.session_pk] = min(place, first.get(each.session_pk, place))
+        context: list[Episode] = []
+        for session, position in first.items():
+            context += await self._before(tx, owner, session, position, count)
+        return context
+
+    async def _before(
+        self, tx: Transaction, owner: _Owner, session: int, position: int, count: int
+    ) -> list[Episode]:
+        if count <= 0:
+            return []
+        # Index: episode (session_pk, position), backwards.
+        rows = await tx.fetch_all(
+            f"""
+            SELECT {EPISODE}
+              FROM {EPISODES}
+             WHERE episode.session_pk = :session
+               AND episode.position < :position
+               AND episode.status = 'settled'
+               AND episode.home_pk = :home
+             ORDER BY episode.position DESC
+             LIMIT :most
+            """,
+            session=session,
+            position=position,
+            home=owner.pk,
+            most=count,
+        )
+        earlier = [StoredEpisode.of(row) for row in reversed(rows)]
+        revised = await _revised(tx, earlier)
+        places = [
+            (each, place)
+            for each in earlier
+            for place in each.bodies
+            if (each.session_pk, place) not in revised
+        ]
+        return list(_pieces_of(places[max(0, len(places) - count) :]))
+
+
+def _pieces_of(places: Iterable[tuple[StoredEpisode, int]]) -> Iterator[Episode]:
+    chosen: dict[int, tuple[StoredEpisode, list[int]]] = {}
+    for stored, place in places:
+        chosen.setdefault(stored.pk, (stored, []))[1].append(place)
+    for stored, positions in chosen.values():
+        yield from stored.pieces(positions)
+
+
+async def _newest_pieces(tx: Transaction, taken: Sequence[StoredEpisode]) -> list[Episode]:
+    """The episodes without messages that a later one of their session revises."""
+    revised = await _revised(tx, taken)
+    return [
+        piece
+        for each in taken
+        for piece in each.pieces(
+            place for place in each.bodies if (each.session_pk, place) not in revised
+        )
+    ]
+
+
+async def _revised(tx: Transaction, stored: Sequence[StoredEpisode]) -> set[tuple[int, int]]:
+    """Session and position of messages whose key comes again later in their session."""
+    first: dict[int, int] = {}
+    for each in stored:
+        if any(body.key is not None for body in each.bodies.values()):
+            place = each.skeleton.position
+            first[each.session_pk] = min(place, first.get(each.session_pk, place))
+    revised: set[tuple[int, int]] = set()
+    for session, position in first.items():
+        # Index: episode (session_pk, position).
+        rows = await tx.fetch_all(
+            """
+            SELECT position, keys
+              FROM episode
+             WHERE session_pk = :session
+               AND position >= :position
+               AND keys IS NOT NULL
+             ORDER BY position
+            """,
+            session=session,
+            position=position,
+        )
+        revised |= {(session, place) for place in _overtaken(rows)}
+    return revised
+
+
+def _overtaken(rows: Sequence[Row]) -> Iterator[int]:
+    """Positions of keys that come again later; rows hold a position and key digests."""
+    newest: dict[bytes, int] = {}
+    for start, keys in rows:
+        for place, digest in enumerate(parts(keys), start=start):
+            if digest == NO_KEY:
+                continue
+            if digest in newest:
+                yield newest[digest]
+            newest[digest] = place

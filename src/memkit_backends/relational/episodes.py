@@ -1,0 +1,366 @@
+"""Episodes: one row for what one call added to a session.
+
+The common append is a single statement. It trusts what this process knows of the session;
+if another has added to it meanwhile, UNIQUE (session_pk, position) stores nothing, and the
+append is made again, carefully, on what the rows say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from memkit.decay import microseconds
+from memkit.errors import InvalidInput
+from memkit.models import Appended, Episode, Message, Scope, Tail
+from memkit_backends.relational import scopes
+from memkit_backends.relational.dialect import Dialect
+from memkit_backends.relational.driver import Driver, Row, Transaction
+from memkit_backends.relational.messages import (
+    NO_KEY,
+    content_digests,
+    dump,
+    key_digests,
+    load,
+    load_offsets,
+    parts,
+)
+from memkit_backends.relational.noun import Noun
+from memkit_backends.relational.novelty import Novelty, Verdict, novelty
+from memkit_backends.relational.sessions import Place, SessionLog, Sessions
+
+Name = tuple[str, str]
+"""A session: the key of the scope it was recorded with, and its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Addition:
+    """An episode's row to be: what of it is new, and where it goes."""
+
+    episode: Episode
+    position: int
+    new: Novelty
+    keys: bytes | None
+    digests: bytes
+
+    @classmethod
+    def of(cls, episode: Episode, position: int, new: Novelty) -> _Addition:
+        keys, digests = key_digests(new.messages), content_digests(new.messages)
+        return cls(episode, position, new, keys, digests)
+
+    @property
+    def answer(self) -> Appended:
+        size = len(self.new.messages)
+        return Appended(
+            episode_id=self.episode.id,
+            head=self.position + size,
+            stored=size,
+            skipped=self.new.skipped,
+            revised=self.new.revised,
+        )
+
+
+class Episodes(Noun):
+    """`Store.append` and `Store.tail`."""
+
+    def __init__(self, driver: Driver, dialect: Dialect) -> None:
+        super().__init__(driver, dialect)
+        self._sessions = Sessions()
+
+    async def append(
+        self,
+        episodes: Sequence[Episode],
+        *,
+        expected_head: int | None = None,
+        revise: bool = False,
+    ) -> list[Appended]:
+        """See `Store.append`."""
+        if expected_head is not None and len(episodes) != 1:
+            raise InvalidInput("expected_head goes with exactly one episode")
+        if len(episodes) == 1:
+            answer = await self._append_at_once(episodes[0], expected_head, revise=revise)
+            if answer is not None:
+                return [answer]
+        answers, logs = await self._driver.write(
+            partial(self._append_all, episodes, expected_head, revise=revise)
+        )
+        for name, log in logs.items():
+            self._sessions.put(name, log)
+        return answers
+
+    async def _append_at_once(
+        self, episode: Episode, expected_head: int | None, *, revise: bool
+    ) -> Appended | None:
+        """Add to a session that is known, in one statement; None if that cannot be done."""
+        log = self._sessions.get(_name(episode))
+        if log is None or expected_head not in {None, log.head}:
+            return None
+        found = novelty(episode.messages, log, session_id=episode.session_id, revise=True)
+        if found.doubts or not found.messages or (found.revised and not revise):
+            return None
+        addition = _Addition.of(episode, log.head, found)
+        if not await self._driver.write_once(partial(_insert, log.pk, addition)):
+            return None
+        log.extend(addition.position, addition.keys, addition.digests)
+        self._sessions.put(_name(episode), log)
+        return addition.answer
+
+    async def _append_all(
+        self,
+        episodes: Sequence[Episode],
+        expected_head: int | None,
+        tx: Transaction,
+        *,
+        revise: bool,
+    ) -> tuple[list[Appended], dict[Name, SessionLog]]:
+        logs: dict[Name, SessionLog] = {}
+        # In one order for everybody, so that no two callers wait for each other.
+        for name, episode in sorted({_name(each): each for each in episodes}.items()):
+            logs[name] = await self._known(tx, episode)
+        answers = [
+            await _append(tx, each, logs[_name(each)], expected_head, revise=revise)
+            for each in episodes
+        ]
+        return answers, logs
+
+    async def _known(self, tx: Transaction, episode: Episode) -> SessionLog:
+        """The session's log, read to its end; the session is made if it is new."""
+        known = self._sessions.get(_name(episode))
+        log = SessionLog(await _session(tx, episode)) if known is None else known.copy()
+        await scopes.number(tx, episode.home)
+        await _read_on(tx, log)
+        return log
+
+    async def tail(self, scope: Scope, session_id: str, *, limit: int) -> Tail:
+        """See `Store.tail`."""
+        return await self._driver.read(partial(_tail, scope, session_id, limit))
+
+
+def _name(episode: Episode) -> Name:
+    return episode.scope.key, episode.session_id
+
+
+async def _session(tx: Transaction, episode: Episode) -> int:
+    scope = await scopes.number(tx, episode.scope)
+    await tx.execute(
+        """
+        INSERT INTO session (scope_pk, name) VALUES (:scope, :name)
+            ON CONFLICT (scope_pk, name) DO NOTHING
+        """,
+        scope=scope,
+        name=episode.session_id,
+    )
+    row = await tx.fetch_one(
+        "SELECT pk FROM session WHERE scope_pk = :scope AND name = :name",
+        scope=scope,
+        name=episode.session_id,
+    )
+    if row is None:
+        raise AssertionError("a session's row is never deleted")
+    return int(row[0])
+
+
+async def _read_on(tx: Transaction, log: SessionLog) -> None:
+    # Index: episode (session_pk, position).
+    rows = await tx.fetch_all(
+        """
+        SELECT position, keys, digests
+          FROM episode
+         WHERE session_pk = :session
+           AND position >= :head
+         ORDER BY position
+        """,
+        session=log.pk,
+        head=log.head,
+    )
+    for position, keys, digests in rows:
+        log.extend(position, keys, digests)
+
+
+async def _append(
+    tx: Transaction,
+    episode: Episode,
+    log: SessionLog,
+    expected_head: int | None,
+    *,
+    revise: bool,
+) -> Appended:
+    while True:
+        answer = await _try_append(tx, episode, log, expected_head, revise=revise)
+        if answer is not None:
+            return answer
+        await _read_on(tx, log)
+
+
+async def _try_append(
+    tx: Transaction,
+    episode: Episode,
+    log: SessionLog,
+    expected_head: int | None,
+    *,
+    revise: bool,
+) -> Appended | None:
+    """Add to the session as `log` has it; None if another was faster."""
+    before = await _answer_before(tx, episode, log)
+    if before is not None:
+        return before
+    if expected_head not in {None, log.head}:
+        return Appended(episode_id=None, head=log.head, stale=True)
+    found = await _novelty(tx, episode, log, revise=revise)
+    if not found.messages:
+        holder = await _holder(tx, log, found.holder)
+        return Appended(episode_id=holder, head=log.head, skipped=found.skipped)
+    addition = _Addition.of(episode, log.head, found)
+    if not await _insert(log.pk, addition, tx):
+        return None
+    log.extend(addition.position, addition.keys, addition.digests)
+    return addition.answer
+
+
+async def _answer_before(tx: Transaction, episode: Episode, log: SessionLog) -> Appended | None:
+    """What was answered when this id was stored; what is gone since does not come back."""
+    # Index: episode (id).
+    row = await tx.fetch_one(
+        """
+        SELECT session_pk, position, size, skipped, revised, messages IS NOT NULL
+          FROM episode
+         WHERE id = :id
+        """,
+        id=episode.id,
+    )
+    if row is None:
+        return None
+    session, position, size, skipped, revised, has_body = row
+    if session != log.pk:
+        raise InvalidInput(f"episode id {episode.id} is taken by another session")
+    if not has_body:
+        return Appended(episode_id=episode.id, head=log.head, skipped=len(episode.messages))
+    return Appended(
+        episode_id=episode.id,
+        head=position + size,
+        stored=size,
+        skipped=skipped,
+        revised=revised,
+    )
+
+
+async def _novelty(tx: Transaction, episode: Episode, log: SessionLog, *, revise: bool) -> Novelty:
+    sort = partial(novelty, episode.messages, log, session_id=episode.session_id)
+    found = sort(revise=True)
+    if not found.doubts and (revise or not found.revised):
+        return found
+    return sort(revise=revise, verdicts=await _verdicts(tx, log, found.doubts))
+
+
+async def _verdicts(
+    tx: Transaction, log: SessionLog, doubts: Mapping[str, Place]
+) -> dict[str, Verdict]:
+    verdicts: dict[str, Verdict] = {}
+    for key, place in doubts.items():
+        row = await _row_at(tx, log, place.position)
+        verdicts[key] = _verdict(row, key, place.position)
+    return verdicts
+
+
+def _verdict(row: Row, key: str, position: int) -> Verdict:
+    _, start, size, bodies, forgotten = row
+    if position - start in load_offsets(forgotten, size):
+        return "forgotten"
+    body = load(bodies)[position - start] if bodies else None
+    return "same" if body is None or body.key == key else "other"
+
+
+async def _row_at(tx: Transaction, log: SessionLog, position: int) -> Row:
+    # Index: episode (session_pk, position).
+    row = await tx.fetch_one(
+        """
+        SELECT id, position, size, messages, forgotten
+          FROM episode
+         WHERE session_pk = :session
+           AND position <= :position
+         ORDER BY position DESC
+         LIMIT 1
+        """,
+        session=log.pk,
+        position=position,
+    )
+    if row is None:
+        raise AssertionError("a recorded position has a row")
+    return row
+
+
+async def _holder(tx: Transaction, log: SessionLog, position: int | None) -> str | None:
+    return None if position is None else str((await _row_at(tx, log, position))[0])
+
+
+async def _insert(session: int, addition: _Addition, tx: Transaction) -> bool:
+    """Store the row, unless its id or place is taken or its home is new; say whether."""
+    episode, new = addition.episode, addition.new
+    stored = await tx.execute(
+        """
+        INSERT INTO episode
+               (id, session_pk, home_pk, position, size, skipped, revised,
+                keys, digests, messages, tokens, flags, recorded_at, expires_at, status)
+        SELECT :id, :session, scope.pk, :position, :size, :skipped, :revised,
+               :keys, :digests, :messages, :tokens, :flags, :recorded_at, :expires_at, 'pending'
+          FROM scope
+         WHERE scope.key = :home
+            ON CONFLICT DO NOTHING
+        """,
+        id=episode.id,
+        session=session,
+        home=episode.home.key,
+        position=addition.position,
+        size=len(new.messages),
+        skipped=new.skipped,
+        revised=new.revised,
+        keys=addition.keys,
+        digests=addition.digests,
+        messages=dump(new.messages),
+        tokens=episode.tokens,
+        flags=" ".join(episode.flags),
+        recorded_at=microseconds(episode.recorded_at),
+        expires_at=None if episode.expires_at is None else microseconds(episode.expires_at),
+    )
+    return stored == 1
+
+
+async def _tail(scope: Scope, session_id: str, limit: int, tx: Transaction) -> Tail:
+    # Index: session (scope_pk, name), then episode (session_pk, position) from its end.
+    rows = await tx.fetch_all(
+        """
+        SELECT episode.position, episode.size, episode.keys, episode.digests,
+               CASE WHEN episode.keys IS NULL THEN NULL ELSE episode.messages END
+          FROM scope
+          JOIN session ON session.scope_pk = scope.pk AND session.name = :session
+          JOIN episode ON episode.session_pk = session.pk
+         WHERE scope.key = :scope
+         ORDER BY episode.position DESC
+         LIMIT :most
+        """,
+        scope=scope.key,
+        session=session_id,
+        most=max(limit, 1),
+    )
+    digests: list[str] = []
+    keys: list[str | None] = []
+    for _, _, row_keys, row_digests, bodies in rows:
+        if len(digests) >= limit:
+            break
+        digests[:0] = [digest.hex() for digest in parts(row_digests)]
+        keys[:0] = _keys(row_keys, len(row_digests) // len(NO_KEY), load(bodies))
+    cut = max(0, len(digests) - limit)
+    head = rows[0][0] + rows[0][1] if rows else 0
+    return Tail(head=head, digests=tuple(digests[cut:]), keys=tuple(keys[cut:]))
+
+
+def _keys(digests: bytes | None, size: int, bodies: Sequence[Message | None]) -> list[str | None]:
+    """The keys of one row: as they are where a body is left, else as their `key_hash`."""
+    if digests is None:
+        return [None] * size
+    left = bodies or (None,) * size
+    return [
+        None if digest == NO_KEY else body.key if body and body.key else digest.hex()
+        for digest, body in zip(parts(digests), left, strict=True)
+    ]

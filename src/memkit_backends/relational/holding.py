@@ -1,0 +1,187 @@
+"""Changes worked out on the items that they touch, before anything is written.
+
+The items are read in one go, under the scope's lock; the rules of `Store.apply` are applied
+to them here, in plain values; then what became of them is written in one go.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal
+
+from memkit.decay import microseconds
+from memkit.errors import InvalidInput
+from memkit.models import (
+    Applied,
+    Changes,
+    MemoryItem,
+    Patch,
+    Reinforcement,
+    Scope,
+    Source,
+    Supersession,
+)
+
+Fate = Literal["added", "updated", "superseded", "removed", "reinforced", "blocked", "missing"]
+Became = tuple[str, Fate | None]
+"""An item's id, and what became of it: nothing, where it was so already."""
+
+
+def refuse_what_cannot_be_kept(scope: Scope, changes: Changes) -> None:
+    """Raise `InvalidInput` for items of another scope, and for values that cannot be unset."""
+    for item in changes.add:
+        if item.scope != scope:
+            raise InvalidInput(f"item {item.id} belongs to another scope than its changes")
+    for patch in changes.update:
+        for name in patch.model_fields_set - {"value"}:
+            if getattr(patch, name) is None:
+                raise InvalidInput(f"item {patch.id}: {name} cannot be set to nothing")
+
+
+@dataclass(slots=True)
+class Holding:
+    """The items of one scope that changes touch, by id, as they come to be.
+
+    `before` is as they were read, `foreign` are ids that items of other scopes have, and
+    `stones` the newest forgetting (in microseconds) of content hashes.
+    """
+
+    before: Mapping[str, MemoryItem]
+    foreign: frozenset[str]
+    stones: Mapping[str, int]
+    items: dict[str, MemoryItem] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.items = dict(self.before)
+
+    def carry_out(self, changes: Changes) -> Applied:
+        """Apply the changes; what ends comes first, so that nothing merges into it."""
+        return _summed(
+            chain(
+                (self._remove(item_id) for item_id in changes.remove),
+                (self._supersede(each) for each in changes.supersede),
+                (self._update(patch) for patch in changes.update),
+                (self._add(item) for item in changes.add),
+                (self._reinforce(each) for each in changes.reinforce),
+            )
+        )
+
+    @property
+    def new(self) -> Iterator[MemoryItem]:
+        """Items that were not there before."""
+        return (item for key, item in self.items.items() if key not in self.before)
+
+    @property
+    def changed(self) -> Iterator[MemoryItem]:
+        """Items that were there and are not as they were."""
+        return (item for key, item in self.items.items() if self.before.get(key, item) is not item)
+
+    @property
+    def gone(self) -> list[str]:
+        """Ids of items that were there and are no more."""
+        return [each for each in self.before if each not in self.items]
+
+    def _remove(self, item_id: str) -> Became:
+        known = self.items.pop(item_id, None)
+        return item_id, "missing" if known is None else "removed"
+
+    def _supersede(self, end: Supersession) -> Became:
+        item = self.items.get(end.id)
+        if item is None:
+            return end.id, "missing"
+        if item.status != "active":
+            return end.id, None
+        values = {"status": "superseded", "superseded_by": end.by, "valid_to": end.at}
+        self.items[end.id] = item.model_copy(update=values)
+        return end.id, "superseded"
+
+    def _update(self, patch: Patch) -> Became:
+        item = self.items.get(patch.id)
+        if item is None:
+            return patch.id, "missing"
+        values = {name: getattr(patch, name) for name in patch.model_fields_set}
+        self.items[patch.id] = item.model_copy(update=values)
+        return patch.id, "updated"
+
+    def _add(self, item: MemoryItem) -> Became:
+        if item.id in self.items:
+            return item.id, None
+        if item.id in self.foreign:
+            return item.id, "missing"
+        if self._is_blocked(item):
+            return item.id, "blocked"
+        namesake = self._namesake(item)
+        if namesake is not None:
+            kept = {"id": namesake.id, "created_at": namesake.created_at}
+            self.items[namesake.id] = item.model_copy(update=kept)
+            return namesake.id, "updated"
+        twin = self._twin(item)
+        if twin is not None:
+            return self._reinforce(_met_again(twin, item))
+        self.items[item.id] = item
+        return item.id, "added"
+
+    def _is_blocked(self, item: MemoryItem) -> bool:
+        stone = self.stones.get(item.content_hash)
+        if stone is None or not item.sources:
+            return False
+        return all(microseconds(source.recorded_at) <= stone for source in item.sources)
+
+    def _namesake(self, item: MemoryItem) -> MemoryItem | None:
+        if item.key is None:
+            return None
+        return next((each for each in self.items.values() if each.key == item.key), None)
+
+    def _twin(self, item: MemoryItem) -> MemoryItem | None:
+        """The item that says the same already. One that has expired since counts as absent."""
+        if item.key is not None or item.status != "active":
+            return None
+        known = (self.items[each] for each in sorted(self.items))
+        return next((each for each in known if _absorbs(each, item)), None)
+
+    def _reinforce(self, met: Reinforcement) -> Became:
+        item = self.items.get(met.id)
+        if item is None:
+            return met.id, "missing"
+        values: dict[str, object] = {"sources": _joined(item.sources, met.sources)}
+        if met.fades_at > item.fades_at:
+            dates = ("importance", "reinforced_at", "policy", "fades_at", "expires_at")
+            values |= {name: getattr(met, name) for name in dates}
+        self.items[met.id] = item.model_copy(update=values)
+        return met.id, "reinforced"
+
+
+def _absorbs(known: MemoryItem, item: MemoryItem) -> bool:
+    return (
+        known.content_hash == item.content_hash
+        and known.key is None
+        and known.status == "active"
+        and known.expires_at > item.reinforced_at
+    )
+
+
+def _met_again(twin: MemoryItem, item: MemoryItem) -> Reinforcement:
+    return Reinforcement(
+        id=twin.id,
+        importance=item.importance,
+        reinforced_at=item.reinforced_at,
+        policy=item.policy,
+        fades_at=item.fades_at,
+        expires_at=item.expires_at,
+        sources=item.sources,
+    )
+
+
+def _joined(known: tuple[Source, ...], new: tuple[Source, ...]) -> tuple[Source, ...]:
+    return (*known, *(source for source in dict.fromkeys(new) if source not in known))
+
+
+def _summed(fates: Iterable[Became]) -> Applied:
+    ids: defaultdict[Fate, dict[str, None]] = defaultdict(dict)
+    for item_id, fate in fates:
+        if fate is not None:
+            ids[fate][item_id] = None
+    return Applied(**{fate: tuple(found) for fate, found in ids.items()})

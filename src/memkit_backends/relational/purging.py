@@ -1,0 +1,108 @@
+"""Decay carried out: deleting what is past its time, in batches that let others write."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+from memkit.decay import DAY, microseconds
+from memkit.errors import InvalidInput
+from memkit.models import Purged
+from memkit_backends.relational.driver import Transaction
+from memkit_backends.relational.noun import Noun
+
+BATCH = 200
+"""Rows deleted in one transaction."""
+
+
+class Purging(Noun):
+    """`Store.purge`."""
+
+    async def purge(
+        self, *, now: datetime, limit: int = 1000, dry_run: bool = False, force: bool = False
+    ) -> Purged:
+        """See `Store.purge`. Items go first, then episodes, the longest expired first."""
+        if not force:
+            await self._refuse_the_future(now)
+        stamp = microseconds(now)
+        if dry_run:
+            return await self._driver.read(partial(self._expired, stamp, limit))
+        done = Purged(more=True)
+        while done.more and (left := limit - len(done.item_ids) - len(done.episode_ids)) > 0:
+            step = await self._driver.write(partial(self._purge, stamp, min(left, BATCH)))
+            done = _joined(done, step)
+        return done
+
+    async def _refuse_the_future(self, now: datetime) -> None:
+        # The store's clock rather than the system's: they need not be on one machine.
+        row = await self._driver.read(self._clock)
+        if microseconds(now - DAY) > row:
+            raise InvalidInput(
+                "purge was given a time more than a day ahead of the store's clock; "
+                "pass force=True if that is meant"
+            )
+
+    async def _clock(self, tx: Transaction) -> int:
+        row = await tx.fetch_one(f"SELECT {self._dialect.store_clock}")
+        return 0 if row is None else int(row[0])
+
+    async def _purge(self, stamp: int, limit: int, tx: Transaction) -> Purged:
+        purged = await self._expired(stamp, limit, tx)
+        # Sources and the words of the text index go along, by the schema.
+        await tx.execute(
+            f"DELETE FROM item WHERE id IN ({self._dialect.each_text(':ids')})",
+            ids=sorted(purged.item_ids),
+        )
+        await tx.execute(
+            f"""
+            UPDATE episode
+               SET messages = NULL, gone = size, status = 'gone'
+             WHERE id IN ({self._dialect.each_text(":ids")})
+            """,
+            ids=sorted(purged.episode_ids),
+        )
+        return purged
+
+    async def _expired(self, stamp: int, limit: int, tx: Transaction) -> Purged:
+        # One more than asked tells whether there are more. Index: item_expired (expires_at).
+        items = await tx.fetch_all(
+            """
+            SELECT id
+              FROM item
+             WHERE expires_at <= :now
+             ORDER BY expires_at, id
+             LIMIT :most
+            """,
+            now=stamp,
+            most=limit + 1,
+        )
+        # Index: episode_expired (expires_at).
+        episodes = await tx.fetch_all(
+            """
+            SELECT id, status
+              FROM episode
+             WHERE messages IS NOT NULL
+               AND expires_at <= :now
+             ORDER BY expires_at, id
+             LIMIT :most
+            """,
+            now=stamp,
+            most=limit + 1 - len(items),
+        )
+        item_ids = tuple(each for (each,) in items[:limit])
+        spoken = episodes[: limit - len(item_ids)]
+        return Purged(
+            item_ids=item_ids,
+            episode_ids=tuple(each for each, _ in spoken),
+            unread=sum(status != "settled" for _, status in spoken),
+            more=len(items) + len(episodes) > limit,
+        )
+
+
+def _joined(before: Purged, step: Purged) -> Purged:
+    return Purged(
+        item_ids=before.item_ids + step.item_ids,
+        episode_ids=before.episode_ids + step.episode_ids,
+        unread=before.unread + step.unread,
+        more=step.more,
+    )

@@ -1,0 +1,116 @@
+"""Connections as the store needs them: settings, the store's clock, the schema in place."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from pathlib import Path
+
+from memkit.decay import microseconds
+from memkit.errors import StoreReadOnly
+from memkit_backends.sqlite import files
+from memkit_backends.sqlite.migrating import migrate, supported, version
+from memkit_backends.sqlite.mounts import refuse_shared
+from memkit_backends.sqlite.options import Options
+
+logger = logging.getLogger(__name__)
+
+LOG_BYTES = 64 * 1024 * 1024
+"""To what size the write-ahead log is cut back after it was reset."""
+
+CACHE_KIBIBYTES = 16 * 1024
+STATEMENTS = 256
+"""Prepared statements that a connection keeps."""
+
+
+class Connector:
+    """Opens the connections of one store."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._path = options.path
+
+    def writer(self) -> sqlite3.Connection:
+        """The connection that writes; the store is made if it is new."""
+        if self._options.path is None:
+            return self._settled(":memory:")
+        self._path = self._whole(self._options.path)
+        files.refuse_unwritable(self._path)
+        if not files.exists(self._path, supported=supported()):
+            files.create(self._path, _fill)
+        return self._settled(str(self._path))
+
+    def reader(self) -> sqlite3.Connection:
+        """A connection that only reads, beside a writer."""
+        connection = self._connect(str(self._path))
+        # Readers never fold the log in: on most versions of SQLite that may lose commits
+        # if another connection writes at that moment.
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    def inspector(self) -> sqlite3.Connection:
+        """A connection that only reads, of a store that nobody here writes."""
+        path = self._whole(self._options.path or Path())
+        if not files.exists(path, supported=supported()):
+            raise StoreReadOnly("there is no store to be read; open it once without read_only")
+        connection = self._connect(f"{path.as_uri()}?{_reading(path)}", uri=True)
+        if version(connection) < supported():
+            connection.close()
+            raise StoreReadOnly("the store has an older schema; open it once without read_only")
+        return connection
+
+    def _whole(self, path: Path) -> Path:
+        whole = files.resolved(path)
+        refuse_shared(whole, self._options.mounts)
+        return whole
+
+    def _settled(self, database: str) -> sqlite3.Connection:
+        connection = self._connect(database)
+        try:
+            version(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
+            connection.execute(f"PRAGMA synchronous = {self._options.synchronous}")
+            connection.execute("PRAGMA foreign_keys = ON")
+            migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect(self, database: str, *, uri: bool = False) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            database,
+            timeout=self._options.busy_timeout,
+            isolation_level=None,
+            cached_statements=STATEMENTS,
+            uri=uri,
+        )
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
+        connection.create_function("memkit_clock", 0, self._clock)
+        return connection
+
+    def _clock(self) -> int:
+        clock = self._options.lease_clock
+        return time.time_ns() // 1000 if clock is None else microseconds(clock())
+
+
+def _fill(draft: Path) -> None:
+    connection = sqlite3.connect(draft, isolation_level=None)
+    try:
+        migrate(connection)
+        connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()
+
+
+def _reading(path: Path) -> str:
+    """How to open a file that may lie where nothing can be created beside it."""
+    try:
+        files.refuse_unwritable(path)
+    except StoreReadOnly:
+        if not path.with_name(f"{path.name}-wal").exists():
+            return "mode=ro&immutable=1"
+    return "mode=ro"

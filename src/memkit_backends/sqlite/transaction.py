@@ -1,0 +1,76 @@
+"""A transaction on the thread that owns the connection."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, LiteralString, TypeVar
+
+from memkit_backends.relational.driver import Parameters, Row, Value
+
+Answer = TypeVar("Answer")
+
+Failpoint = Callable[[str], None]
+"""Called with the name of each point that is passed; tests let it raise or kill."""
+
+
+def completed(work: Coroutine[Any, Any, Answer]) -> Answer:
+    """Run a coroutine to its end, here and now.
+
+    The nouns are written once, as coroutines. On SQLite a statement is a plain call on this
+    thread, so nothing they await ever waits, and a whole transaction is one hop of threads.
+    """
+    try:
+        work.send(None)
+    except StopIteration as end:
+        answer: Answer = end.value
+        return answer
+    work.close()
+    raise RuntimeError("work in a transaction awaited something else than its statements")
+
+
+class SqliteTransaction:
+    """`relational.driver.Transaction` over a connection with BEGIN behind it."""
+
+    __slots__ = ("_connection", "_failpoint")
+
+    def __init__(self, connection: sqlite3.Connection, failpoint: Failpoint | None) -> None:
+        self._connection = connection
+        self._failpoint = failpoint
+
+    async def execute(self, sql: LiteralString, **parameters: Value) -> int:
+        """See `Transaction.execute`."""
+        return max(self._run(sql, parameters).rowcount, 0)
+
+    async def execute_many(self, sql: LiteralString, rows: Sequence[Parameters]) -> None:
+        """See `Transaction.execute_many`."""
+        for row in rows:
+            self._run(sql, row)
+
+    async def fetch_all(self, sql: LiteralString, **parameters: Value) -> list[Row]:
+        """See `Transaction.fetch_all`."""
+        return self._run(sql, parameters).fetchall()
+
+    async def fetch_one(self, sql: LiteralString, **parameters: Value) -> Row | None:
+        """See `Transaction.fetch_one`."""
+        # All rows are fetched: a statement left half-read would hold its state of the store.
+        rows = self._run(sql, parameters).fetchall()
+        return rows[0] if rows else None
+
+    def _run(self, sql: LiteralString, parameters: Parameters) -> sqlite3.Cursor:
+        if self._failpoint is None:
+            return self._connection.execute(sql, _adapted(parameters))
+        self._failpoint("before statement")
+        cursor = self._connection.execute(sql, _adapted(parameters))
+        self._failpoint("after statement")
+        return cursor
+
+
+def _adapted(parameters: Parameters) -> dict[str, str | int | float | bytes | None]:
+    return {
+        name: value
+        if value is None or isinstance(value, str | int | float | bytes)
+        else json.dumps(value)
+        for name, value in parameters.items()
+    }
