@@ -49,7 +49,11 @@ class InMemoryStore:
     """
 
     capabilities = Capabilities(
-        name="memory", transactions=True, consistency="immediate", leases="exclusive"
+        name="memory",
+        durable=False,
+        transactions=True,
+        consistency="immediate",
+        leases="exclusive",
     )
 
     def __init__(self, *, lease_clock: Clock = utcnow, make_id: Callable[[], str] = new_id) -> None:

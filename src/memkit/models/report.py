@@ -22,9 +22,13 @@ class Limits(Model):
 
 
 class Capabilities(Model):
-    """What a store offers. What is declared is tested; what is not raises `CapabilityError`."""
+    """What a store offers. What is declared is tested; what is not raises `CapabilityError`.
+
+    `durable`: what was written is there again when the store is closed and opened anew.
+    """
 
     name: str
+    durable: bool = True
     transactions: bool
     consistency: Literal["immediate", "eventual"]
     leases: Literal["exclusive", "advisory", "none"]
