@@ -21,12 +21,15 @@ _CONTENT_FIELDS = ("content", "text", "fact")
 _MARKS = 120_000
 _STARTS = 50
 _ENTRIES = 400
+_NEAR = 20
+_BACKSLASHES = 20_000
 _QUOTED = 300
 _LARGEST_NUMBER = 1_000_000
 
 _OPENING = re.compile(r'\{\s*["}]|\[\s*[{\]]')
 _COUNT = re.compile(r"[0-9]{1,7}")
 _CUT_SHORT = re.compile(r"[\w.+-]{0,9}\Z")
+_FIELD = re.compile(r'"\s*:\s*\Z')
 _END_OF_LINE = re.compile(r"[ \t\r.!*`]*(?:\n|\Z)")
 _STRAY_BACKSLASH = re.compile(r'(?<!\\)((?:\\\\)*)\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _REFUSAL = re.compile(
@@ -82,12 +85,18 @@ def _entries(text: str) -> list[object]:
     try:
         return _search(text)
     except json.JSONDecodeError:
-        # Some models write \' or half an escape; such a backslash then stands for itself.
-        mended = _STRAY_BACKSLASH.sub(r"\1\\\\", text.replace("\\'", "'"))
+        pass
     try:
-        return _search(mended)
+        return _search(_with_escapes_mended(text))
     except json.JSONDecodeError:
         raise ExtractionError("unreadable", "the reply holds an escape that is none") from None
+
+
+def _with_escapes_mended(text: str) -> str:
+    """`text` in which a backslash that escapes nothing stands for itself."""
+    if text.count("\\") > _BACKSLASHES:
+        return text
+    return _STRAY_BACKSLASH.sub(r"\1\\\\", text.replace("\\'", "'"))
 
 
 def _spoken(text: str) -> str:
@@ -117,7 +126,7 @@ def _search(text: str) -> list[object]:
             is_foreign = True
     if is_nothing and not (is_broken or is_foreign):
         return []
-    if is_foreign:
+    if is_foreign and not is_broken:
         raise ExtractionError("invalid", "the reply has another shape than was asked for")
     if _REFUSAL.match(text):
         raise ExtractionError("refused")
@@ -155,8 +164,12 @@ def _values(text: str) -> Iterator[_Found | None]:
         except ValueError:
             raise ExtractionError("invalid", "the reply holds an endless number") from None
         else:
-            alone = not text[max(start - 1, 0) : start].isalnum() and _END_OF_LINE.match(text, end)
-            yield _Found(value, stands_alone=bool(alone))
+            before = text[max(start - _NEAR, 0) : start]
+            if _FIELD.search(before):
+                yield None  # the value of a field: what held it cannot be read
+            else:
+                alone = not before[-1:].isalnum() and _END_OF_LINE.match(text, end)
+                yield _Found(value, stands_alone=bool(alone))
 
 
 def _give_up_if_cut_short(text: str, error: json.JSONDecodeError) -> None:

@@ -31,6 +31,7 @@ class Decision:
     added: dict[str, MemoryItem] = field(default_factory=dict)
     met_again: dict[str, Reinforcement | None] = field(default_factory=dict)
     ended: dict[str, Supersession] = field(default_factory=dict)
+    spared: set[str] = field(default_factory=set)
     alike: dict[str, list[MemoryItem]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,12 +76,10 @@ class Decision:
         heir = self.known.get(by or "")
         if heir is not None and heir.status != "active":
             return
-        if len(self.ended) == self.room:
-            logger.warning(
-                "job %s wanted to end too many items: kept %s", self.claim.job_id, target
-            )
-            return
-        self.ended[target] = Supersession(id=target, by=by, at=at)
+        if len(self.ended) < self.room:
+            self.ended[target] = Supersession(id=target, by=by, at=at)
+        else:
+            self.spared.add(target)
 
     def retire_revised(self, turns: tuple[Turn, ...]) -> None:
         """Supersede what rests on nothing but older contents of revised messages."""
@@ -100,6 +99,12 @@ class Decision:
 
     def changes(self) -> Changes:
         """What was decided."""
+        if self.spared:
+            logger.warning(
+                "job %s wanted to end %d items more than one run may",
+                self.claim.job_id,
+                len(self.spared),
+            )
         return Changes(
             add=tuple(self.added.values()),
             supersede=tuple(self.ended.values()),

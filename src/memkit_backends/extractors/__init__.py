@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memkit_backends.extractors.chat import Answer
 
 
-async def verbatim(options: Options) -> Extractor:
+async def open_verbatim(options: Options) -> Extractor:
     """Every statement as it was said, without a model. Takes no settings."""
     from memkit_backends.extractors.verbatim import VerbatimExtractor  # noqa: PLC0415  # light
 
@@ -20,7 +20,7 @@ async def verbatim(options: Options) -> Extractor:
     return VerbatimExtractor()
 
 
-async def llm(options: Options) -> Extractor:
+async def open_llm(options: Options) -> Extractor:
     """What a language model finds.
 
     `model` is a `ChatModel`, or an async function of system and user message. The other
