@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8990
 STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+WAKE_SECONDS = 0.2
 Profile = Literal["quick", "live"]
 
 
@@ -46,7 +47,9 @@ def serve(
     with _stopping() as stop, emulator:
         sys.stdout.write(greeting(emulator.endpoint_url))
         sys.stdout.flush()
-        stop.wait()
+        # A wait without end would sleep through a signal that another thread took.
+        while not stop.wait(WAKE_SECONDS):
+            pass
     return 0
 
 

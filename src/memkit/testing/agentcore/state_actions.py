@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,8 @@ class MemoryStuck(Action):
     def around(self, call: Call, handle: Callable[[Call], Members]) -> Members:
         """Handle, then get stuck."""
         answer = handle(call)
-        _memory(call, answer).get_stuck()
+        for memory in _memories(call, answer):
+            memory.get_stuck()
         return answer
 
 
@@ -105,7 +107,8 @@ class MemoryFails(Action):
     def around(self, call: Call, handle: Callable[[Call], Members]) -> Members:
         """Handle, then fail."""
         answer = handle(call)
-        _memory(call, answer).failure_reason = self.failure
+        for memory in _memories(call, answer):
+            memory.failure_reason = self.failure
         return answer
 
 
@@ -135,6 +138,8 @@ class SameMillisecond(Action):
 
     def around(self, call: Call, handle: Callable[[Call], Members]) -> Members:
         """Copy the time before handling."""
+        if "eventTimestamp" not in call.params:
+            return handle(call)
         key = call.params.text("actorId"), call.params.text("sessionId", "")
         session = call.memory().sessions.get(key)
         newest = session.events[0].at if session and session.events else None
@@ -147,14 +152,12 @@ class EventsLost(Action):
 
     def before(self, call: Call) -> None:
         """Expire them."""
-        try:
-            sessions = call.memory().sessions
-        except ServiceError:
-            return
         wanted = call.params.text_or_none("actorId"), call.params.text_or_none("sessionId")
-        for key, session in sessions.items():
-            if all(name in (None, own) for name, own in zip(wanted, key, strict=True)):
-                session.lose_all(call.now)
+        with suppress(ServiceError):
+            for memory in _memories(call, {}):
+                for key, session in memory.sessions.items():
+                    if all(name in (None, own) for name, own in zip(wanted, key, strict=True)):
+                        session.lose_all(call.now)
 
 
 def _timed(call: Call, shift: Callable[[int], int]) -> Call:
@@ -164,9 +167,11 @@ def _timed(call: Call, shift: Callable[[int], int]) -> Call:
     return call
 
 
-def _memory(call: Call, answer: Members) -> Memory:
+def _memories(call: Call, answer: Members) -> list[Memory]:
+    """Return the memory that was made or named, if there is one."""
     shown = Params(answer).part("memory").text_or_none("id")
-    return call.shelf.find(shown or call.params.text("memoryId"), call.now)
+    memory_id = shown or call.params.text_or_none("memoryId")
+    return [call.shelf.find(memory_id, call.now)] if memory_id else []
 
 
 def _client_records(memory: Memory, record_id: str | None) -> Iterator[Record]:
