@@ -79,10 +79,10 @@ class Store(Protocol):
         (scope, session), an id in the whole store. A message whose key is there, its newest
         content having the same digest, is skipped; with another digest it is a revision
         (`revise`), or `MessageConflict` is raised before any episode of the call is stored. A
-        forgotten key is skipped too. Messages without a key are always new. What remains is
-        stored as one row at `position` = the head, which grows by its length; if nothing
-        remains, nothing is stored. A key twice in one call counts once, the later content
-        being a revision or a conflict.
+        forgotten key is skipped too, and a forgotten content of a key that lives on. Messages
+        without a key are always new. What remains is stored as one row at `position` = the
+        head, which grows by its length; if nothing remains, nothing is stored. A key twice in
+        one call counts once, the later content being a revision or a conflict.
 
         With `expected_head` (then exactly one episode is given), a session that no longer
         ends there answers `stale` and stores nothing, except that an episode id that is
@@ -183,7 +183,8 @@ class Store(Protocol):
         * `update` writes only the fields set. `supersede` acts on active items only, setting
           status, `superseded_by` and `valid_to`. `remove` deletes. `reinforce` takes the new
           dates only if they make the item fade later and adds the sources.
-        * A change of an item that is not in `scope` is `missing`; the rest is still applied.
+        * A change of an item that is not in `scope`, or is only added by these changes, is
+          `missing`; the rest is still applied.
 
         `epoch` guards: if the scope was forgotten since, `Forgotten` is raised.
         """

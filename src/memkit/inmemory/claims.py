@@ -26,17 +26,16 @@ class Terms:
 def claim(state: State, scope: Scope | None, terms: Terms, *, job_id: str) -> Claim | None:
     """See `Ledger.claim`."""
     homes = [scope] if scope is not None else list(state.pending)
-    due = {home: rows for home in homes if (rows := _due(state, home, terms))}
-    if not due:
+    found = {home: rows for home in homes if (rows := due(state, home, terms))}
+    if not found:
         return None
-    home = min(due, key=lambda each: due[each][0].age)
-    return _open(state, home, _taken(due[home], terms.budget), terms, job_id)
+    home = min(found, key=lambda each: found[each][0].age)
+    return grant(state, home, _taken(found[home], terms.budget), terms, job_id)
 
 
-def _due(state: State, home: Scope, terms: Terms) -> list[EpisodeRow]:
+def due(state: State, home: Scope, terms: Terms) -> list[EpisodeRow]:
     """The pending episodes of `home` whose time has come, oldest first."""
-    lease = state.ward(home).lease
-    if lease is not None and lease.until > state.clock():
+    if state.is_worked_on(home):
         return []
     waiting = [state.episodes[each] for each in state.pending.get(home, ())]
     calm = {
@@ -76,9 +75,10 @@ def _taken(due: Sequence[EpisodeRow], budget: int) -> list[EpisodeRow]:
     return taken
 
 
-def _open(
+def grant(
     state: State, home: Scope, taken: Sequence[EpisodeRow], terms: Terms, job_id: str
 ) -> Claim:
+    """Give `taken` out under a new lease; one that ran out is a crash."""
     ward = state.ward(home)
     if ward.lease is not None:
         state.fail(ward.lease.job_id, "crashed", terms.now)

@@ -57,17 +57,15 @@ def _rows(state: State, episodes: Iterable[Episode]) -> Iterator[EpisodeRow]:
 def _refuse_conflicts(state: State, episodes: Sequence[Episode]) -> None:
     """Walk the call as it would be stored, and compare the digests under each key."""
     walked = {row.skeleton.id for row in _rows(state, episodes)}
-    digests: dict[tuple[SessionId, str], str] = {}
+    new: dict[tuple[SessionId, str], str] = {}
     for episode in episodes:
         session = (episode.scope, episode.session_id)
+        log = state.log(session)
         for message in () if episode.id in walked else episode.messages:
-            entry = state.log(session).under(message.key)
-            if message.key is None or (entry is not None and entry.forgotten):
+            if message.key is None or log.holder(message) is not None:
                 continue
-            known = digests.setdefault(
-                (session, message.key), message.digest if entry is None else entry.digest
-            )
-            if known != message.digest:
+            first = new.setdefault((session, message.key), message.digest)
+            if log.under(message.key) is not None or first != message.digest:
                 raise MessageConflict(message.key, session_id=episode.session_id)
         walked.add(episode.id)
 
@@ -78,11 +76,11 @@ def _store(state: State, episode: Episode) -> Appended:
     log = state.sessions.setdefault((episode.scope, episode.session_id), SessionLog())
     start, bodies, revised, holder = len(log.entries), dict[int, Message](), 0, None
     for message in episode.messages:
-        entry = log.under(message.key)
-        if entry is not None and (entry.forgotten or entry.digest == message.digest):
-            holder = entry.episode_id
+        held = log.holder(message)
+        if held is not None:
+            holder = held.episode_id
             continue
-        revised += entry is not None
+        revised += log.under(message.key) is not None
         bodies[len(log.entries)] = message.model_copy(deep=True)
         log.add(_entry(message, episode.id))
     answer = Appended(
@@ -93,12 +91,15 @@ def _store(state: State, episode: Episode) -> Appended:
         revised=revised,
     )
     if bodies:
-        skeleton = episode.model_copy(update={"messages": (), "position": start})
-        row = EpisodeRow(skeleton, bodies, next(state.sequence), answer)
-        state.episodes[episode.id] = row
-        log.episode_ids.append(episode.id)
-        state.mark(row, "pending")
+        _keep(state, episode.model_copy(update={"messages": (), "position": start}), bodies, answer)
     return answer
+
+
+def _keep(state: State, skeleton: Episode, bodies: dict[int, Message], answer: Appended) -> None:
+    row = EpisodeRow(skeleton, bodies, next(state.sequence), answer)
+    state.episodes[skeleton.id] = row
+    state.log(row.session).episode_ids.append(skeleton.id)
+    state.mark(row, "pending")
 
 
 def _entry(message: Message, episode_id: str) -> Entry:
@@ -118,11 +119,12 @@ def _repeated(state: State, episode: Episode) -> Appended:
 
 def let_go(state: State, row: EpisodeRow, positions: Iterable[int], *, forgotten: bool) -> None:
     """Delete the bodies at `positions`; digests stay, and keys as hashes."""
-    entries = state.log(row.session).entries
+    log = state.log(row.session)
     for position in positions:
         row.bodies.pop(position, None)
-        entries[position].key = None
-        entries[position].forgotten |= forgotten
+        log.entries[position].key = None
+        if forgotten:
+            log.forget(position)
     if not row.bodies:
         state.mark(row, "gone")
 

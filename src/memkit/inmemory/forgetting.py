@@ -9,7 +9,7 @@ from typing import assert_never
 
 from memkit.errors import InvalidInput
 from memkit.inmemory.episodes import let_go
-from memkit.inmemory.state import EpisodeRow, JobRow, State, tombstone_id
+from memkit.inmemory.state import EpisodeRow, State, tombstone_id
 from memkit.models import (
     Episodes,
     Items,
@@ -34,15 +34,18 @@ class _Doom:
 
     homes: set[Scope]
     items: list[MemoryItem] = field(default_factory=list)
-    rows: list[EpisodeRow] = field(default_factory=list)
+    rows: dict[str, EpisodeRow] = field(default_factory=dict)
     positions: dict[str, frozenset[int]] = field(default_factory=dict)
     keys: frozenset[str] = frozenset()
 
     def said(self, source: Source) -> bool:
-        """Whether `source` is one of the messages."""
-        return source.position in self.positions.get(source.episode_id, ()) or (
-            source.episode_id in self.positions and source.key in self.keys
-        )
+        """Whether `source` is one of the messages; of a whole episode, any of it is."""
+        row = self.rows.get(source.episode_id)
+        if row is None:
+            return False
+        positions = self.positions[source.episode_id]
+        is_whole = len(positions) == len(row.positions)
+        return is_whole or source.position in positions or source.key in self.keys
 
 
 def forget(state: State, target: Target, *, at: datetime, replacement: str | None) -> Receipt:
@@ -90,7 +93,7 @@ def _whole(rows: list[EpisodeRow], scope: Scope, *, items: Iterable[MemoryItem] 
     return _Doom(
         homes={row.skeleton.home for row in rows} or {scope},
         items=list(items),
-        rows=rows,
+        rows={row.skeleton.id: row for row in rows},
         positions={row.skeleton.id: frozenset(row.positions) for row in rows},
     )
 
@@ -102,9 +105,9 @@ def _chosen(state: State, target: Messages) -> _Doom:
     for position, entry in enumerate(entries):
         if entry.key_hash in wanted:
             positions.setdefault(entry.episode_id, set()).add(position)
-    rows = [state.episodes[each] for each in positions]
+    rows = {each: state.episodes[each] for each in positions}
     return _Doom(
-        homes={row.skeleton.home for row in rows} or {target.scope},
+        homes={row.skeleton.home for row in rows.values()} or {target.scope},
         rows=rows,
         positions={each: frozenset(found) for each, found in positions.items()},
         keys=frozenset(target.keys),
@@ -149,10 +152,10 @@ def _bury(state: State, item: MemoryItem, at: datetime) -> None:
 
 def _silence(state: State, doom: _Doom) -> dict[str, int]:
     """Delete the bodies; count the messages, and the episodes of which nothing is left."""
-    spoken = [row for row in doom.rows if row.bodies]
+    spoken = [row for row in doom.rows.values() if row.bodies]
     before = sum(len(row.bodies) for row in spoken)
-    for row in doom.rows:
-        let_go(state, row, doom.positions[row.skeleton.id], forgotten=True)
+    for episode_id, row in doom.rows.items():
+        let_go(state, row, doom.positions[episode_id], forgotten=True)
     after = sum(len(row.bodies) for row in spoken)
     return {"messages": before - after, "episodes": sum(not row.bodies for row in spoken)}
 
@@ -160,11 +163,10 @@ def _silence(state: State, doom: _Doom) -> dict[str, int]:
 def _redact(state: State, doom: _Doom, replacement: str) -> int:
     """Put `replacement` in place of the bodies that are there; count them."""
     count = 0
-    for row in doom.rows:
-        entries = state.log(row.session).entries
-        for position in doom.positions[row.skeleton.id] & row.bodies.keys():
+    for episode_id, row in doom.rows.items():
+        for position in doom.positions[episode_id] & row.bodies.keys():
             row.bodies[position] = _replaced(row.bodies[position], replacement)
-            entries[position].forgotten = True
+            state.log(row.session).forget(position)
             count += 1
         flags = tuple(dict.fromkeys((*row.skeleton.flags, "redacted")))
         row.skeleton = row.skeleton.model_copy(update={"flags": flags})
@@ -176,27 +178,22 @@ def _replaced(message: Message, replacement: str) -> Message:
 
 
 def _end_jobs(state: State, doom: _Doom, target: Target) -> int:
-    """Delete the jobs of which nothing is left, and what the others knew of the content."""
-    if isinstance(target, WholeScope):
-        ended = [each for each, row in state.jobs.items() if row.job.scope == target.scope]
-    else:
-        ended = [each for each, row in state.jobs.items() if _forgets(state, doom, row)]
-    for job_id in ended:
-        del state.jobs[job_id]
-    return len(ended)
+    """Delete the jobs of which nothing is left; count them.
 
-
-def _forgets(state: State, doom: _Doom, row: JobRow) -> bool:
-    """Whether `row` loses its last episode; if it loses less, its checksum goes.
-
-    The checksum stands for the content: the same words, said again, are to be read again.
+    A job that keeps other episodes loses its checksum, which stands for the content: the
+    same words, said again, are to be read again.
     """
-    if doom.positions.keys().isdisjoint(row.job.episode_ids):
-        return False
-    left = tuple(
-        each
-        for each in row.job.episode_ids
-        if state.episodes[each].stage != "gone" or each not in doom.positions
-    )
-    row.job = row.job.model_copy(update={"episode_ids": left, "checksum": None})
-    return not left
+    scope = target.scope if isinstance(target, WholeScope) else None
+    count = 0
+    for job_id, row in list(state.jobs.items()):
+        left = tuple(each for each in row.job.episode_ids if not _is_gone(state, doom, each))
+        if row.job.scope == scope or (row.job.episode_ids and not left):
+            del state.jobs[job_id]
+            count += 1
+        elif not doom.rows.keys().isdisjoint(row.job.episode_ids):
+            row.job = row.job.model_copy(update={"episode_ids": left, "checksum": None})
+    return count
+
+
+def _is_gone(state: State, doom: _Doom, episode_id: str) -> bool:
+    return episode_id in doom.rows and state.episodes[episode_id].stage == "gone"

@@ -51,15 +51,30 @@ def apply(state: State, scope: Scope, changes: Changes, *, epoch: int | None) ->
     if epoch is not None and epoch != state.epoch(scope):
         raise Forgotten(f"scope {scope.key}")
     _refuse_what_cannot_be_kept(scope, changes)
+    known, early = without_early(changes)
     return _summed(
         chain(
-            (_remove(state, scope, item_id) for item_id in changes.remove),
-            (_supersede(state, scope, each) for each in changes.supersede),
-            (_update(state, scope, patch) for patch in changes.update),
-            (_add(state, scope, item) for item in changes.add),
-            (_reinforce(state, scope, each) for each in changes.reinforce),
+            ((item_id, "missing") for item_id in early),
+            (_remove(state, scope, item_id) for item_id in known.remove),
+            (_supersede(state, scope, each) for each in known.supersede),
+            (_update(state, scope, patch) for patch in known.update),
+            (_add(state, scope, item) for item in known.add),
+            (_reinforce(state, scope, each) for each in known.reinforce),
         )
     )
+
+
+def without_early(changes: Changes) -> tuple[Changes, list[str]]:
+    """`changes` without those of items that they only add, and the ids of these.
+
+    They are not there yet the first time, so a repetition must not change them either.
+    """
+    new = {item.id for item in changes.add}
+    supersede = tuple(each for each in changes.supersede if each.id not in new)
+    update = tuple(each for each in changes.update if each.id not in new)
+    early = [each.id for each in changes.supersede if each.id in new]
+    early += [each.id for each in changes.update if each.id in new]
+    return changes.model_copy(update={"supersede": supersede, "update": update}), early
 
 
 def _refuse_what_cannot_be_kept(scope: Scope, changes: Changes) -> None:

@@ -73,7 +73,7 @@ def _handed_back(claim: Claim, now: datetime) -> ConsolidationJob:
 
 def _give_back(state: State, claim: Claim) -> None:
     for row in _waiting(state, state.jobs.pop(claim.job_id).job):
-        row.attempts -= 1
+        row.attempts = max(0, row.attempts - 1)
     state.ward(claim.scope).lease = None
 
 
@@ -131,7 +131,7 @@ def _move(state: State, job: ConsolidationJob, stage: Stage) -> None:
 def _put_off(state: State, job: ConsolidationJob, outcome: Failed) -> None:
     for row in _waiting(state, job):
         row.retry_at = outcome.retry_at
-        row.attempts -= not outcome.counts
+        row.attempts = max(0, row.attempts - (not outcome.counts))
 
 
 def settled(state: State, scope: Scope, checksum: str) -> bool:

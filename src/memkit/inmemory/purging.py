@@ -16,6 +16,8 @@ def purge(state: State, *, now: datetime, limit: int, dry_run: bool, force: bool
     """See `Store.purge`. Items go first, then episodes, the longest expired first."""
     if now > state.clock() + DAY and not force:
         raise InvalidInput("purge was given a time more than a day ahead of the store's clock")
+    if limit < 1:
+        raise InvalidInput(f"a purge deletes at least one row, not {limit}")
     item_ids, episode_ids = _expired_items(state, now), _expired_episodes(state, now)
     more = len(item_ids) + len(episode_ids) > limit
     item_ids = item_ids[:limit]

@@ -46,11 +46,28 @@ class SessionLog:
     newest: dict[str, int] = field(default_factory=dict)
     """By `key_hash`, which is all that stays of a key whose message is gone."""
     episode_ids: list[str] = field(default_factory=list)
+    forgotten: set[tuple[str, str]] = field(default_factory=set)
+    """Contents that were forgotten, by key hash and digest: their key may live on."""
 
     def under(self, key: str | None) -> Entry | None:
         """The newest message with this key."""
         position = None if key is None else self.newest.get(key_hash(key))
         return None if position is None else self.entries[position]
+
+    def holder(self, message: Message) -> Entry | None:
+        """The entry for whose sake `message` is skipped: it is there, or was forgotten."""
+        entry = self.under(message.key)
+        if entry is None or entry.key_hash is None:
+            return None
+        was_forgotten = entry.forgotten or (entry.key_hash, message.digest) in self.forgotten
+        return entry if was_forgotten or entry.digest == message.digest else None
+
+    def forget(self, position: int) -> None:
+        """Let the message at `position` never come back under its key."""
+        entry = self.entries[position]
+        entry.forgotten = True
+        if entry.key_hash is not None:
+            self.forgotten.add((entry.key_hash, entry.digest))
 
     def is_revised(self, position: int) -> bool:
         """Whether a later message has the key of the one at `position`."""
@@ -171,6 +188,11 @@ class State:
     def epoch(self, scope: Scope) -> int:
         """How often something of `scope` was forgotten."""
         return self.wards.get(scope, Ward()).epoch
+
+    def is_worked_on(self, scope: Scope) -> bool:
+        """Whether a claim of `scope` is live."""
+        lease = self.wards.get(scope, Ward()).lease
+        return lease is not None and lease.until > self.clock()
 
     def put(self, item: MemoryItem) -> None:
         """Keep `item`, in place of the one that has its id."""
