@@ -95,11 +95,12 @@ class MessageConflict(MemkitError):
 class WrongLoop(MemkitError):
     """A memory was used on another event loop than the one it was opened on."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "this memory belongs to another event loop; open it in this one, "
-            "or use open_memory_sync(), which works from any thread"
-        )
+    def __init__(
+        self,
+        message: str = "this memory belongs to another event loop; open it in this one, "
+        "or use open_memory_sync(), which works from any thread",
+    ) -> None:
+        super().__init__(message)
 
 
 class Closed(MemkitError):

@@ -1,0 +1,123 @@
+"""The composition root: the one place where parts are chosen, opened and joined."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, runtime_checkable
+
+from memkit.config import Config, Part, Source, load
+from memkit.contracts import Clock, Every, Extractor, Job, Ledger, Maintains, Scheduler, Store
+from memkit.errors import StoreReadOnly
+from memkit.hookspecs import Event
+from memkit.memory import Memory
+from memkit.models import utcnow
+from memkit.plugins import Plugins
+from memkit.redact import Redactor
+from memkit.registry import Named
+
+Sort = TypeVar("Sort")
+Written = str | Mapping[str, object] | Part
+"""A part as a configuration has it: by name or URL, or as a table."""
+
+_WRITTEN = (str, Mapping, Part)
+
+NO_REDACTION = "none"
+"""The redactor that is none."""
+
+
+@asynccontextmanager
+async def open_memory(  # noqa: PLR0913  # the parts, each of which may be handed in
+    source: Source = None,
+    /,
+    *,
+    store: Store | Written | None = None,
+    extractor: Extractor | Written | None = None,
+    scheduler: Scheduler | Written | None = None,
+    redactor: Redactor | Written | None = None,
+    clock: Clock | None = None,
+    observe: Callable[[Event], None] | None = None,
+    **settings: object,
+) -> AsyncIterator[Memory]:
+    """A memory, open on this event loop until the block ends.
+
+    `source` is a path to a `memkit.toml`, a store's URL, a `Config`, or nothing: then the
+    file is looked for in the working directory. `store`, `extractor`, `scheduler`, `redactor`
+    and `settings` (any table of the configuration) go before file and environment.
+
+    What is opened here is closed at the end, last opened first; a part that is handed in
+    ready stays open. With a `clock` of your own you move time. `observe` is told of every
+    stage, as observing plugins are.
+    """
+    parts = {"store": store, "extractor": extractor, "scheduler": scheduler, "redactor": redactor}
+    written = {name: part for name, part in parts.items() if isinstance(part, _WRITTEN)}
+    config = load(source, {**written, **settings})
+    plugins = Plugins()
+    for distribution in config.plugins:
+        plugins.enable(distribution)
+    async with AsyncExitStack() as stack:
+        opening = _Opening(plugins, config, stack, clock or utcnow)
+        memory = Memory(
+            await opening.store(store),
+            await opening.part(plugins.registry.extractors, config.extractor, extractor),
+            await opening.part(plugins.registry.schedulers, config.scheduler, scheduler),
+            config=config,
+            clock=clock,
+            redactor=await opening.redactor(redactor),
+            observe=plugins.observer(observe),
+        )
+        # First to go, so that nothing new begins while the scheduler drains.
+        stack.callback(memory.close)
+        await _start(memory)
+        yield memory
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """Opens parts as configured, and has the stack close them; a ready part is left alone."""
+
+    plugins: Plugins
+    config: Config
+    stack: AsyncExitStack
+    clock: Clock
+
+    async def part(self, sort: Named[Sort], named: Part, ready: Sort | Written | None) -> Sort:
+        if ready is not None and not isinstance(ready, _WRITTEN):
+            return ready
+        opened = await self.plugins.factory(sort, named.use)(named.options(self.clock))
+        if isinstance(opened, _Closes):
+            self.stack.push_async_callback(opened.aclose)
+        return opened
+
+    async def store(self, ready: Store | Written | None) -> Store:
+        store = await self.part(self.plugins.registry.stores, self.config.store, ready)
+        if store is not ready and self.config.migrate and isinstance(store, Maintains):
+            with suppress(StoreReadOnly):  # what may only be read is read as it is
+                await store.migrate()
+        return store
+
+    async def redactor(self, ready: Redactor | Written | None) -> Redactor | None:
+        named = self.config.redactor
+        if named.use == NO_REDACTION and (ready is None or isinstance(ready, _WRITTEN)):
+            return None
+        return await self.part(self.plugins.registry.redactors, named, ready)
+
+
+@runtime_checkable
+class _Closes(Protocol):
+    async def aclose(self) -> None: ...
+
+
+async def _start(memory: Memory) -> None:
+    """Let the scheduler begin, with what an earlier process may have left undone."""
+    rules = memory.config.scheduler
+    recurring: list[Every] = []
+    consolidation = Job(stage="consolidate")
+    if rules.consolidate_every is not None and isinstance(memory.store, Ledger):
+        recurring.append(Every(job=consolidation, interval=rules.consolidate_every))
+    if rules.decay_at_utc_hour is not None:
+        recurring.append(Every(job=Job(stage="decay"), utc_hour=rules.decay_at_utc_hour))
+    await memory.scheduler.start(memory.run, recurring=recurring)
+    if any(each.job == consolidation for each in recurring):
+        await memory.scheduler.submit(consolidation)

@@ -1,0 +1,54 @@
+"""Durations as people write them: "30s", "5m", "1h30m", "90d"."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from memkit.errors import ConfigError
+
+_UNITS = {
+    "ms": timedelta(milliseconds=1),
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+_PIECE = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
+_WHOLE = r"^(\d+(\.\d+)?(ms|[smhdw]))+$"
+
+
+def parse_duration(value: object) -> timedelta:
+    """A duration given as text or as a `timedelta`; `ConfigError` for anything else.
+
+    A bare number is refused: nobody could say of what.
+    """
+    if isinstance(value, timedelta):
+        return value
+    if not isinstance(value, str) or not re.match(_WHOLE, value.strip()):
+        raise ConfigError(f"{value!r} is no duration; write it like 30s, 5m, 1h30m or 90d")
+    pieces = _PIECE.findall(value)
+    try:
+        return sum((float(count) * _UNITS[unit] for count, unit in pieces), timedelta())
+    except OverflowError:
+        raise ConfigError(f"{value!r} is too long a duration") from None
+
+
+def format_duration(value: timedelta) -> str:
+    """The shortest text that `parse_duration` reads back as `value`."""
+    if not value:
+        return "0s"
+    units = (name for name in ("w", "d", "h", "m", "s") if not value % _UNITS[name])
+    unit = next(units, "ms")
+    return f"{value / _UNITS[unit]:g}{unit}"
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"type": "string", "pattern": _WHOLE, "examples": ["30s", "5m", "90d"]}),
+]

@@ -1,0 +1,228 @@
+"""Editing: what a host tells, changes, pins and reinforces itself, one item at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import EllipsisType
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from memkit.config import Config
+from memkit.contracts import Store
+from memkit.decay import Policy, expiry
+from memkit.errors import InvalidInput
+from memkit.models import (
+    Changes,
+    Kind,
+    MemoryItem,
+    Patch,
+    Reinforcement,
+    Scope,
+    Status,
+    new_id,
+)
+from memkit.registry import nearest
+from memkit.text import clean, tokenize
+
+if TYPE_CHECKING:
+    from memkit.redact import Redactor
+
+LONGEST_ITEM = 10_000
+"""The longest content of an item, in characters: an item is one statement, not a document."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Editing:
+    """Edits of single items in one store."""
+
+    store: Store
+    config: Config
+    redactor: Redactor | None
+
+    async def remember(  # noqa: PLR0913  # the fields of an item
+        self,
+        home: Scope,
+        content: str,
+        *,
+        kind: Kind,
+        importance: float,
+        key: str | None,
+        value: JsonValue,
+        metadata: Mapping[str, JsonValue] | None,
+        pinned: bool,
+        ttl: timedelta | None,
+        now: datetime,
+    ) -> MemoryItem:
+        """See `Memory.remember`."""
+        text = self._content(content)
+        policy = self.config.decay.policy(self._kind(kind), pinned=pinned)
+        lasting = self.config.ttl(kind) if ttl is None else ttl
+        fades_at = policy.fades_at(_checked(importance), now)
+        item = MemoryItem(
+            id=new_id(),
+            scope=home,
+            content=text,
+            kind=kind,
+            importance=importance,
+            created_at=now,
+            observed_at=now,
+            reinforced_at=now,
+            policy=policy.name,
+            fades_at=fades_at,
+            expires_at=expiry(fades_at, created_at=now, ttl=lasting),
+            pinned=pinned,
+            key=key,
+            value=value,
+            metadata=_metadata(metadata),
+            tokens=self._tokens(text),
+        )
+        applied = await self.store.apply(home, Changes(add=(item,)))
+        # Its key or its content may have been there before, and then so was its id.
+        [item_id] = applied.added or applied.updated or applied.reinforced
+        return item if item_id == item.id else await self.one(home, item_id, now=None)
+
+    async def update(  # noqa: PLR0913  # the fields of an item
+        self,
+        home: Scope,
+        item_id: str,
+        *,
+        content: str | None,
+        kind: Kind | None,
+        importance: float | None,
+        metadata: Mapping[str, JsonValue] | None,
+        value: JsonValue | EllipsisType,
+        status: Status | None,
+        now: datetime,
+    ) -> MemoryItem:
+        """See `Memory.update`."""
+        item = await self.one(home, item_id, now=now)
+        columns: dict[str, object] = {}
+        if content is not None:
+            text = self._content(content)
+            columns |= {"content": text, "tokens": self._tokens(text)}
+        if kind is not None:
+            columns["kind"] = self._kind(kind)
+        if kind is not None or importance is not None:
+            columns |= self._dates(item, now, kind=kind, importance=importance)
+        if metadata is not None:
+            columns["metadata"] = _metadata(metadata)
+        if not isinstance(value, EllipsisType):
+            columns["value"] = value
+        if status is not None:
+            columns["status"] = status
+        return await self._patched(item, columns)
+
+    async def pin(self, home: Scope, item_id: str, *, pinned: bool, now: datetime) -> MemoryItem:
+        """See `Memory.pin`."""
+        item = await self.one(home, item_id, now=now)
+        if item.pinned == pinned:
+            return item
+        dates = self._dates(item, now, pinned=pinned)
+        return await self._patched(item, {"pinned": pinned, **dates})
+
+    async def reinforce(
+        self, home: Scope, item_id: str, *, importance: float | None, now: datetime
+    ) -> MemoryItem:
+        """See `Memory.reinforce`."""
+        item = await self.one(home, item_id, now=now)
+        wanted = item.importance if importance is None else _checked(importance)
+        dates = self._dates(item, now, importance=max(wanted, _importance(item, now)))
+        met = Reinforcement.model_validate({"id": item.id, **dates})
+        await self.store.apply(home, Changes(reinforce=(met,)))
+        return await self.one(home, item_id, now=now)
+
+    async def one(self, home: Scope, item_id: str, *, now: datetime | None) -> MemoryItem:
+        """The item with this id, or `InvalidInput`; with `now`, one that has not expired."""
+        found = await self.store.get(home, [item_id])
+        if not found or (now is not None and found[0].expires_at <= now):
+            raise InvalidInput(f"there is no item {item_id!r} in this scope")
+        return found[0]
+
+    async def _patched(self, item: MemoryItem, columns: Mapping[str, object]) -> MemoryItem:
+        if not columns:
+            return item
+        patch = Patch.model_validate({"id": item.id, **columns})
+        await self.store.apply(item.scope, Changes(update=(patch,)))
+        return await self.one(item.scope, item.id, now=None)
+
+    def _dates(
+        self,
+        item: MemoryItem,
+        now: datetime,
+        *,
+        kind: Kind | None = None,
+        importance: float | None = None,
+        pinned: bool | None = None,
+    ) -> dict[str, object]:
+        """When `item` fades with these values in place of its own, as of now."""
+        policy = self.config.decay.policy(
+            item.kind if kind is None else kind, pinned=item.pinned if pinned is None else pinned
+        )
+        held = _importance(item, now) if importance is None else _checked(importance)
+        fades_at = policy.fades_at(held, now)
+        return {
+            "importance": held,
+            "reinforced_at": now,
+            "policy": policy.name,
+            "fades_at": fades_at,
+            "expires_at": min(fades_at, end) if (end := self._end(item)) else fades_at,
+        }
+
+    def _end(self, item: MemoryItem) -> datetime | None:
+        """When its time is up however important it is; what its own date shows, or its kind's."""
+        if item.expires_at < item.fades_at:
+            return item.expires_at
+        ttl = self.config.ttl(item.kind)
+        return None if ttl is None else item.created_at + ttl
+
+    def _content(self, content: str) -> str:
+        if not isinstance(content, str):
+            raise InvalidInput(f"content must be text, not {type(content).__name__}")
+        if len(content) > LONGEST_ITEM:
+            raise InvalidInput(f"content of over {LONGEST_ITEM} characters; remember it in parts")
+        text = clean(content)[0]
+        if self.redactor is not None:
+            text = self.redactor.redact(text, where="item")[0]
+        if not text.strip():
+            raise InvalidInput("content is blank")
+        return text
+
+    def _tokens(self, text: str) -> str:
+        return " ".join(tokenize(text, self.config.language))
+
+    def _kind(self, kind: Kind) -> Kind:
+        if kind not in self.config.kinds:
+            raise InvalidInput(f"no kind is called {kind!r}; {nearest(kind, self.config.kinds)}")
+        return kind
+
+
+def _importance(item: MemoryItem, now: datetime) -> float:
+    return Policy.from_name(item.policy).importance(item.fades_at, now)
+
+
+def _checked(importance: float) -> float:
+    # Comparisons with NaN are false.
+    if isinstance(importance, bool) or not 0 <= importance <= 1:
+        raise InvalidInput("importance must lie between 0 and 1")
+    return float(importance)
+
+
+def _metadata(metadata: Mapping[str, JsonValue] | None) -> dict[str, JsonValue]:
+    return (
+        {} if metadata is None else {clean(key)[0]: _clean(each) for key, each in metadata.items()}
+    )
+
+
+def _clean(value: JsonValue) -> JsonValue:
+    match value:
+        case str():
+            return clean(value)[0]
+        case list():
+            return [_clean(each) for each in value]
+        case dict():
+            return {clean(key)[0]: _clean(each) for key, each in value.items()}
+        case _:
+            return value

@@ -1,0 +1,214 @@
+"""What is kept of a message: cleaned, stripped of memkit's own and of tools, redacted, bounded."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from memkit.config import RecordRules
+from memkit.errors import InvalidInput
+from memkit.models import (
+    ContentBlock,
+    EpisodeFlag,
+    MediaBlock,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
+from memkit.render import strip_blocks
+from memkit.text import clean
+
+if TYPE_CHECKING:
+    from memkit.redact import Redactor
+
+_DEEPEST = 64
+_ABSURD = 10
+"""So many times the longest message: refused, not cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of one message; `message` of None is nothing."""
+
+    message: Message | None
+    flags: frozenset[EpisodeFlag] = frozenset()
+
+
+class Intake:
+    """Decides what is kept of messages, once for each: a history is handed in every turn."""
+
+    def __init__(self, rules: RecordRules, redactor: Redactor | None) -> None:
+        self._rules = rules
+        self._redactor = redactor
+        self._known: dict[int, tuple[weakref.ref[Message], Kept | None]] = {}
+
+    def keep(self, given: Message | Mapping[str, object]) -> Kept:
+        """What is kept of `given`; `InvalidInput` if it is no message, or an absurd one."""
+        if not isinstance(given, Message):
+            return self._washed(_message(given))
+        place = id(given)
+        if place not in self._known:
+            kept = self._washed(given)
+            # As long as the caller's own object lives, and no longer. What is kept as it is
+            # is not referred to, or it would live for ever.
+            remembered = weakref.ref(given, lambda _: self._known.pop(place, None))
+            unchanged = kept.message is given and not kept.flags
+            self._known[place] = remembered, None if unchanged else kept
+        return self._known[place][1] or Kept(given)
+
+    def _washed(self, message: Message) -> Kept:
+        if sum(map(len, _texts(message))) > _ABSURD * self._rules.max_message_characters:
+            raise InvalidInput(
+                f"a message of over {_ABSURD * self._rules.max_message_characters} characters; "
+                "record it in parts, or by reference (record.max_message_characters)"
+            )
+        wash = _Wash(self._rules, self._redactor)
+        return Kept(wash.message(message), frozenset(wash.flags))
+
+
+def _message(given: object) -> Message:
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"a message must be a Message or a mapping, not {type(given).__name__}")
+    return Message.model_validate(dict(given))
+
+
+def _texts(message: Message) -> Iterator[str]:
+    return (each.text for each in message.content if isinstance(each, TextBlock | ReasoningBlock))
+
+
+@dataclass(slots=True)
+class _Wash:
+    """One message on its way in, and what had to be done to it."""
+
+    rules: RecordRules
+    redactor: Redactor | None
+    flags: set[EpisodeFlag] = field(default_factory=set)
+
+    def message(self, message: Message) -> Message | None:
+        content = tuple(
+            block for each in message.content if (block := self._block(each)) is not None
+        )
+        if not content:
+            return None
+        metadata = self._metadata(message.metadata)
+        name = message.name and self._text(message.name)
+        changed = {
+            "content": content if _differ(content, message.content) else message.content,
+            "metadata": metadata,
+            "name": name,
+        }
+        if all(changed[field] is getattr(message, field) for field in changed):
+            return message
+        return message.model_copy(update=changed)
+
+    def _block(self, block: ContentBlock) -> ContentBlock | None:
+        update: dict[str, object] = {}
+        match block:
+            case TextBlock():
+                update["text"] = self._text(strip_blocks(block.text))
+            case ReasoningBlock():
+                update["text"] = self._text(block.text)
+            case MediaBlock():
+                update["reference"] = self._reference(block.reference)
+            case ToolCallBlock() | ToolResultBlock() if not self.rules.keep_tool_traffic:
+                return None
+            case ToolCallBlock():
+                update["arguments"] = self._bounded(block.arguments)
+            case ToolResultBlock():
+                update["content"] = self._bounded(block.content)
+        if not str(update.get("text", "-")).strip():
+            return None
+        update["extra"] = self._extra(block.extra)
+        if all(value is getattr(block, name) for name, value in update.items()):
+            return block
+        return block.model_copy(update=update)
+
+    def _text(self, text: str) -> str:
+        washed = self._redacted(text)
+        if len(washed) > self.rules.max_message_characters:
+            self.flags.add("truncated")
+            washed = washed[: self.rules.max_message_characters]
+        return text if washed == text else washed
+
+    def _redacted(self, text: str) -> str:
+        washed, sanitized = clean(text)
+        if sanitized:
+            self.flags.add("sanitized")
+        if self.redactor is not None:
+            washed, count = self.redactor.redact(washed, where="episode")
+            if count:
+                self.flags.add("redacted")
+        return washed
+
+    def _reference(self, reference: str) -> str:
+        """A place, never the thing itself: what a data URL carries is left out."""
+        head, comma, body = reference.partition(",")
+        if reference[:5].lower() == "data:" and body:
+            self.flags.add("truncated")
+            reference = f"{head}{comma}..."
+        return self._text(reference)
+
+    def _metadata(self, metadata: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if not metadata:
+            return metadata
+        if _size(metadata) > self.rules.max_metadata_characters:
+            raise InvalidInput(
+                f"metadata of over {self.rules.max_metadata_characters} characters "
+                "(record.max_metadata_characters)"
+            )
+        return self._table(metadata, 0)
+
+    def _extra(self, extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """What a framework said; too much of it is left out rather than refused."""
+        if not extra:
+            return extra
+        if _size(extra) > self.rules.max_metadata_characters:
+            self.flags.add("truncated")
+            return {}
+        return self._table(extra, 0)
+
+    def _bounded(self, value: JsonValue) -> JsonValue:
+        if _size(value) <= self.rules.max_message_characters:
+            return self._json(value, 0)
+        self.flags.add("truncated")
+        return self._text(json.dumps(value, ensure_ascii=False))
+
+    def _json(self, value: JsonValue, depth: int) -> JsonValue:
+        match value:
+            case str():
+                return self._text(value)
+            case dict():
+                return self._table(value, depth)
+            case list():
+                _check_depth(depth)
+                washed = [self._json(each, depth + 1) for each in value]
+                return washed if _differ(washed, value) else value
+            case _:
+                return value
+
+    def _table(self, table: dict[str, JsonValue], depth: int) -> dict[str, JsonValue]:
+        _check_depth(depth)
+        washed = {self._text(key): self._json(each, depth + 1) for key, each in table.items()}
+        return washed if _differ([*washed, *washed.values()], [*table, *table.values()]) else table
+
+
+def _check_depth(depth: int) -> None:
+    if depth > _DEEPEST:
+        raise InvalidInput(f"JSON nested more than {_DEEPEST} levels deep")
+
+
+def _differ(washed: Collection[object], given: Collection[object]) -> bool:
+    """Whether anything is another object: equal values were left as they are."""
+    pairs = zip(washed, given, strict=False)
+    return len(washed) != len(given) or any(one is not other for one, other in pairs)
+
+
+def _size(value: JsonValue) -> int:
+    return len(json.dumps(value, ensure_ascii=False))

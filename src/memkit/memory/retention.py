@@ -1,0 +1,124 @@
+"""Retention: what is past its time goes, and dates follow a changed policy."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from memkit.config import Config
+from memkit.contracts import Clock, Store
+from memkit.decay import expiry
+from memkit.models import Changes, Finding, MemoryItem, Patch, Purged, Stats
+
+logger = logging.getLogger(__name__)
+
+_BATCH = 1000
+_SHOWN = 100_000
+"""The most that a dry run lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """Retention in one store. `trusted` is a clock that was handed in, which may run ahead."""
+
+    store: Store
+    config: Config
+    clock: Clock
+    trusted: bool
+
+    async def decay(self, *, dry_run: bool) -> Purged:
+        """See `Memory.decay`."""
+        now = self.clock()
+        total = await self._purge(now, dry_run=dry_run)
+        more = total.more and not dry_run
+        while more:
+            part = await self._purge(now, dry_run=False)
+            total, more = _summed(total, part), part.more
+        if total.unread and not dry_run:
+            logger.warning(
+                "%d episodes expired before they were consolidated; "
+                "consolidate more often, or raise decay.episode_ttl",
+                total.unread,
+            )
+        return total
+
+    async def _purge(self, now: datetime, *, dry_run: bool) -> Purged:
+        limit = _SHOWN if dry_run else _BATCH
+        return await self.store.purge(now=now, limit=limit, dry_run=dry_run, force=self.trusted)
+
+    async def rebuild(self) -> int:
+        """See `Memory.rebuild`."""
+        count = 0
+        async for items in self._pages():
+            stale = [item for item in items if item.policy != self._policy_name(item)]
+            for scope, same in groupby(sorted(stale, key=_scope_key), key=lambda item: item.scope):
+                patches = tuple(self._dated(item) for item in same)
+                applied = await self.store.apply(scope, Changes(update=patches))
+                count += len(applied.updated)
+        return count
+
+    async def _pages(self) -> AsyncIterator[tuple[MemoryItem, ...]]:
+        after: str | None = None
+        while True:
+            page = await self.store.scan("items", after=after, limit=_BATCH)
+            yield page.rows
+            after = page.after
+            if after is None:
+                return
+
+    def _policy_name(self, item: MemoryItem) -> str:
+        return self.config.decay.policy(item.kind, pinned=item.pinned).name
+
+    def _dated(self, item: MemoryItem) -> Patch:
+        """The dates of `item` under today's policy, its importance being what it was."""
+        policy = self.config.decay.policy(item.kind, pinned=item.pinned)
+        fades_at = policy.fades_at(item.importance, item.reinforced_at)
+        ttl = self.config.ttl(item.kind)
+        expires_at = expiry(fades_at, created_at=item.created_at, ttl=ttl)
+        if item.expires_at < item.fades_at:  # it was given an end of its own
+            expires_at = min(fades_at, item.expires_at)
+        return Patch(id=item.id, policy=policy.name, fades_at=fades_at, expires_at=expires_at)
+
+    def findings(self, stats: Stats) -> Iterator[Finding]:
+        """What the configuration and the store's counts do not agree on."""
+        kinds = {*self.config.kinds, *stats.kinds}
+        expected = {self.config.decay.policy(kind).name for kind in kinds}
+        expected.add(self.config.decay.policy("semantic", pinned=True).name)
+        strays = sum(count for name, count in stats.policies.items() if name not in expected)
+        if strays:
+            yield Finding(
+                level="warning",
+                code="policy-changed",
+                message=f"{strays} items still fade by an older policy; "
+                "run `memkit decay --rebuild`",
+            )
+        if stats.dead:
+            yield Finding(
+                level="warning",
+                code="dead-episodes",
+                message=f"{stats.dead} episodes have used up their attempts; "
+                "see `memkit jobs`, then `memkit retry`",
+            )
+        rules = self.config.scope
+        if rules.read is not None and rules.write not in rules.read:
+            yield Finding(
+                level="warning",
+                code="written-never-read",
+                message=f"items are kept under scope.write = {rules.write!r}, which is not in "
+                "scope.read: what is learnt is not recalled",
+            )
+
+
+def _scope_key(item: MemoryItem) -> str:
+    return item.scope.key
+
+
+def _summed(one: Purged, other: Purged) -> Purged:
+    return Purged(
+        item_ids=one.item_ids + other.item_ids,
+        episode_ids=one.episode_ids + other.episode_ids,
+        unread=one.unread + other.unread,
+    )

@@ -1,0 +1,116 @@
+"""What plugins offer: factories, by sort and name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from memkit.contracts import Clock, Embedder, Extractor, Scheduler, Store
+from memkit.errors import ConfigError, PluginError
+from memkit.models import utcnow
+
+if TYPE_CHECKING:
+    from memkit.redact import Redactor
+
+Part = TypeVar("Part")
+Wanted = TypeVar("Wanted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the configuration says about one part.
+
+    `use` is the name it was asked for by, `url` the URL it was given as, if it was (with its
+    password, so neither is ever shown), `settings` everything else, checked by nobody yet.
+    `clock` is the memory's own; leases go by the store's instead.
+    """
+
+    use: str
+    url: str | None = field(default=None, repr=False)
+    settings: Mapping[str, object] = field(default_factory=dict, repr=False)
+    clock: Clock = utcnow
+
+    def expect(self, *names: str) -> None:
+        """Raise `ConfigError` for a setting that is none of `names`; say which is nearest."""
+        for name in self.settings:
+            if name not in names:
+                raise ConfigError(f"{self.use} has no setting {name!r}; {nearest(name, names)}")
+
+    def get(self, name: str, sort: type[Wanted], default: Wanted) -> Wanted:
+        """The setting `name`, or `default`; `ConfigError` if it is of another sort.
+
+        Numbers and truths may come as text: the environment has nothing else.
+        """
+        if name not in self.settings:
+            return default
+        reader = TypeAdapter[Wanted](sort, config=ConfigDict(arbitrary_types_allowed=True))
+        try:
+            return reader.validate_python(self.settings[name])
+        except ValidationError:
+            raise ConfigError(f"{self.use}: {name} must be {sort.__name__}") from None
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Advice for a name that is not known."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known are: {', '.join(names)}" if names else "it takes none"
+
+
+Factory = Callable[[Options], Awaitable[Part]]
+"""Opens one part. Imports its driver inside, so that offering it costs nothing."""
+
+
+class Named(Generic[Part]):
+    """Factories of one sort, by name."""
+
+    def __init__(self, sort: str) -> None:
+        self.sort = sort
+        self._factories: dict[str, Factory[Part]] = {}
+
+    def add(self, name: str, factory: Factory[Part]) -> None:
+        """Offer `factory` under `name`; `PluginError` if the name is taken."""
+        if name in self._factories:
+            raise PluginError(f"the {self.sort} {name!r} is offered twice; rename one")
+        self._factories[name] = factory
+
+    def __getitem__(self, name: str) -> Factory[Part]:
+        try:
+            return self._factories[name]
+        except KeyError:
+            advice = nearest(name, self._factories)
+            raise PluginError(f"no {self.sort} is called {name!r}; {advice}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._factories
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._factories)
+
+
+class Registry:
+    """What plugins offer. Handed to every `memkit_register` hook."""
+
+    def __init__(self) -> None:
+        self.stores: Named[Store] = Named("store")
+        self.extractors: Named[Extractor] = Named("extractor")
+        self.schedulers: Named[Scheduler] = Named("scheduler")
+        self.embedders: Named[Embedder] = Named("embedder")
+        self.redactors: Named[Redactor] = Named("redactor")
+
+    def offers(self) -> tuple[str, ...]:
+        """Everything registered, as `sort:name`."""
+        sorts = (
+            self.stores,
+            self.extractors,
+            self.schedulers,
+            self.embedders,
+            self.redactors,
+        )
+        return tuple(f"{sort.sort}:{name}" for sort in sorts for name in sort)

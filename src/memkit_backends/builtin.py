@@ -1,0 +1,59 @@
+"""What memkit comes with, offered the way every plugin offers its parts.
+
+One module behind several entry points: it is light, for each factory imports what it opens
+when it is called.
+"""
+
+from __future__ import annotations
+
+from memkit.redact import PatternRedactor, Redactor
+
+from memkit.contracts import Store
+from memkit.errors import ConfigError
+from memkit.hookspecs import hookimpl
+from memkit.registry import Options, Registry
+from memkit_backends.extractors import open_llm, open_verbatim
+from memkit_backends.schedulers import open_background, open_manual
+
+
+@hookimpl
+def memkit_register(registry: Registry) -> None:
+    """Offer them all."""
+    registry.stores.add("memory", open_in_memory)
+    registry.stores.add("sqlite", open_sqlite)
+    registry.extractors.add("verbatim", open_verbatim)
+    registry.extractors.add("llm", open_llm)
+    registry.schedulers.add("manual", open_manual)
+    registry.schedulers.add("background", open_background)
+    registry.redactors.add("patterns", open_patterns)
+
+
+async def open_in_memory(options: Options) -> Store:
+    """The in-memory store: `memory://`. Takes no settings."""
+    from memkit.inmemory import InMemoryStore  # noqa: PLC0415  # only where it is asked for
+
+    options.expect()
+    return InMemoryStore()
+
+
+async def open_sqlite(options: Options) -> Store:
+    """One file: `sqlite:///memory.db`, or `path` with the other settings of `open_store`."""
+    from memkit_backends.sqlite import open_store  # noqa: PLC0415  # only where it is asked for
+
+    options.expect("path", "synchronous", "busy_timeout", "read_only", "readers")
+    synchronous = options.get("synchronous", str, "full")
+    if synchronous not in {"full", "normal"}:
+        raise ConfigError(f"sqlite: synchronous is full or normal, not {synchronous!r}")
+    return await open_store(
+        options.url or options.get("path", str, ""),
+        synchronous="normal" if synchronous == "normal" else "full",
+        busy_timeout=options.get("busy_timeout", float, 30.0),
+        read_only=options.get("read_only", bool, False),
+        readers=options.get("readers", int, 2),
+    )
+
+
+async def open_patterns(options: Options) -> Redactor:
+    """The redactor that knows secrets, card numbers, e-mail addresses and telephone numbers."""
+    options.expect()
+    return PatternRedactor()
