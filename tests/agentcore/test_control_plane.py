@@ -323,3 +323,9 @@ def test_two_strategies_of_one_name_are_refused(clients: Clients) -> None:
     """Names of strategies are unique in a memory."""
     with Refused("ValidationException", "same name"):
         new_memory(clients, memoryStrategies=[semantic(), semantic()])
+
+
+def test_a_pattern_that_is_none_is_refused(clients: Clients) -> None:
+    """A namespace key with a broken pattern is refused when it is declared."""
+    with Refused("ValidationException", "regexPattern"):
+        new_memory(clients, namespaceKeys=[{"key": "agent", "validation": {"regexPattern": "("}}])

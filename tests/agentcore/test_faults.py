@@ -481,7 +481,8 @@ def test_a_wrong_rule_is_refused(
 @pytest.mark.parametrize("fault", [name for group in FAULT_GROUPS.values() for name in group])
 def test_faults_meet_any_operation(bench: Bench, fault: str) -> None:
     """No fault breaks the emulator on an operation that it was not made for."""
-    options: dict[str, Any] = {"seconds": 0.01} if fault == "slow" else {}
+    quick = {"slow": {"seconds": 0.01}, "trickle": {"pause": 0.0001}}
+    options: dict[str, Any] = quick.get(fault, {})
     bench.emulator.faults.add("*", fault, **options)
     control, named = bench.clients.control, {"memoryId": bench.memory_id}
     reads = (bench.events, bench.records, bench.list_actors, control.list_memories)

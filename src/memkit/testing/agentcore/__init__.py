@@ -1,5 +1,10 @@
 """A local emulator of Amazon Bedrock AgentCore Memory."""
 
+from importlib.util import find_spec
+
+if find_spec("botocore") is None:
+    raise ImportError("the AgentCore emulator needs `agent-memkit[agentcore]`")
+
 from memkit.testing.agentcore.clock import VirtualClock
 from memkit.testing.agentcore.emulator import Clients, Emulator
 from memkit.testing.agentcore.extractors import Extraction, Extractor, Source

@@ -44,6 +44,9 @@ def serve(
     except (OSError, OverflowError) as exc:
         sys.stderr.write(f"cannot listen on {host}:{port}: {exc}; choose another --port\n")
         return 1
+    except RuntimeError as exc:
+        sys.stderr.write(f"{exc}\n")
+        return 1
     with _stopping() as stop, emulator:
         sys.stdout.write(greeting(emulator.endpoint_url))
         sys.stdout.flush()

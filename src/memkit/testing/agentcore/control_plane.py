@@ -13,6 +13,7 @@ from memkit.testing.agentcore.errors import (
     quota_exceeded,
 )
 from memkit.testing.agentcore.memories import IndexedKey, Memory
+from memkit.testing.agentcore.namespace_variables import check_rule
 from memkit.testing.agentcore.strategies import (
     Strategy,
     check_schema,
@@ -151,6 +152,8 @@ def _event_expiry(call: Call) -> int:
 
 
 def _settings(params: Params) -> Members:
+    for entry in params.parts("namespaceKeys"):
+        check_rule(entry.part("validation"))
     return {name: params.members[name] for name in SETTINGS if name in params}
 
 

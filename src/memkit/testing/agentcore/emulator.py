@@ -63,6 +63,7 @@ class Emulator:
         self._service = Service(self.clock, self.switches, seed)
         self._controls = Controls(self._service)
         self._server = Server(host, port, self._answer)
+        self._clients: list[Any] = []
 
     @property
     def endpoint_url(self) -> str:
@@ -95,7 +96,10 @@ class Emulator:
         return self
 
     def stop(self) -> None:
-        """Close every connection; twice is fine."""
+        """Close every connection and every client made here; twice is fine."""
+        for client in self._clients:
+            client.close()
+        self._clients.clear()
         self._server.stop()
 
     def reset(self) -> None:
@@ -131,7 +135,7 @@ class Emulator:
     def client(self, plane: Plane, **config: object) -> Any:
         """Return a boto client of one plane; `config` goes into botocore's Config."""
         options = {"proxies": {}, "connect_timeout": 3, "read_timeout": 10, **config}
-        return _session().create_client(
+        client = _session().create_client(
             plane,
             endpoint_url=self.endpoint_url,
             region_name=REGION,
@@ -139,6 +143,8 @@ class Emulator:
             aws_secret_access_key="emulator",  # noqa: S106 - no secret: signatures are not checked
             config=botocore.config.Config(**options),
         )
+        self._clients.append(client)
+        return client
 
     def boto_clients(self, **config: object) -> Clients:
         """Return a client of each plane."""

@@ -12,17 +12,6 @@ if TYPE_CHECKING:
 
     from memkit.testing.agentcore.shapes import Shape
 
-# Accepted and validated, and kept where the answer shows them, but without an effect.
-WITHOUT_EFFECT = {
-    "BatchDelete namespace, BatchUpdate sourceNamespaces, Get/Delete namespace": "IAM conditions",
-    "encryptionKeyArn, memoryExecutionRoleArn": "there are neither keys nor roles",
-    "streamDeliveryResources": "nothing is streamed",
-    "selfManagedConfiguration": "nothing is sent to the topic or the bucket",
-    "appendToPrompt, modelId, llmExtractionConfig, reflection": "there is no model",
-    "tags": "tags are not shown by the operations of memory",
-    "view": "nothing is encrypted",
-}
-
 KNOWN = """
 BatchCreateMemoryRecordsInput: clientToken memoryId recordExpirySpecification records
 BatchDeleteMemoryRecordsInput: memoryId records

@@ -24,6 +24,14 @@ def check_variables(memory: Memory, params: Params) -> dict[str, str]:
     return {name: str(value) for name, value in given.items()}
 
 
+def check_rule(rule: Params) -> None:
+    """Refuse a pattern that is none."""
+    try:
+        re.compile(rule.text("regexPattern", ""))
+    except re.error as exc:
+        raise invalid_field("namespaceKeys.validation.regexPattern", str(exc)) from exc
+
+
 def _complaint(rule: Params, value: str) -> str | None:
     allowed = rule.texts("allowedValues")
     if allowed and value not in allowed:

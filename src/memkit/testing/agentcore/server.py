@@ -7,7 +7,7 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from memkit.testing.agentcore.log import LoggedRequest
 from memkit.testing.agentcore.replies import Reply, html_reply
@@ -117,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     """Knows its open connections and threads, so that stopping leaves nothing behind."""
 
-    daemon_threads: ClassVar[bool] = True  # type: ignore[misc]  # a constant of this class
+    daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, host: str, port: int, answer: Callable[[LoggedRequest], Reply]) -> None:
@@ -167,7 +167,7 @@ class Server(ThreadingHTTPServer):
             self._request_ids += 1
             return f"00000000-0000-4000-8000-{self._request_ids:012d}"
 
-    def process_request(self, request: socket.socket, client_address: object) -> None:  # type: ignore[override]  # sockets only
+    def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection in a thread that is known."""
         target = self.process_request_thread
         thread = threading.Thread(target=target, args=(request, client_address), daemon=True)
@@ -176,7 +176,7 @@ class Server(ThreadingHTTPServer):
             self._workers.add(thread)
         thread.start()
 
-    def shutdown_request(self, request: socket.socket) -> None:  # type: ignore[override]  # sockets only
+    def shutdown_request(self, request: Any) -> None:
         """Close a connection and forget it and its thread."""
         super().shutdown_request(request)
         with self._guard:
