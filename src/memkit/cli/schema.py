@@ -1,0 +1,49 @@
+"""The store's schema, brought up to date by hand where `migrate = false` is configured."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memkit.cli import options
+from memkit.cli.opening import opened
+from memkit.cli.output import Output
+from memkit.contracts import Maintains
+from memkit.errors import CapabilityError
+from memkit.memory import Memory
+from memkit.models import Migrated
+
+
+def migrate(
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")
+    ] = False,
+    config: options.Config = None,
+    store: options.Store = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Bring the store's schema up to date, under a lock, all of it or nothing.
+
+    \b
+    memkit migrate --dry-run
+    memkit migrate --store sqlite:///memory.db
+    """
+    output = Output(as_json=as_json)
+    with opened(config, store, migrate=False) as memory, output.busy("migrating"):
+        migrated = memory.within(None).call(_migrated, dry_run=dry_run)
+    if as_json:
+        output.json({**migrated.model_dump(), "dry_run": dry_run})
+    elif not migrated.applied:
+        output.say(f"the schema is up to date ({migrated.now})")
+    else:
+        verb = "would be applied" if dry_run else "applied"
+        names = ", ".join(migrated.applied)
+        output.say(f"schema {migrated.found} to {migrated.now}: {names} {verb}")
+
+
+async def _migrated(memory: Memory, *, dry_run: bool) -> Migrated:
+    if not isinstance(memory.store, Maintains):
+        raise CapabilityError("a schema to migrate", store=memory.store.capabilities.name)
+    return await memory.store.migrate(dry_run=dry_run)

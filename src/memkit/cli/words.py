@@ -1,0 +1,31 @@
+"""How values are put into words for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from memkit.models import Scope
+
+
+def safe(text: str) -> str:
+    """`text` on one line, without what could steer a terminal."""
+    line = " ".join(text.split())
+    if line.isprintable():
+        return line
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
+
+
+def scope_words(scope: Scope) -> str:
+    """A scope as its options: `--user alice --agent coder`."""
+    named = {"--user": scope.user_id, "--agent": scope.agent_id, "--workflow": scope.workflow_id}
+    return " ".join(f"{option} {value}" for option, value in named.items() if value) or "(unset)"
+
+
+def date(moment: datetime | None) -> str:
+    """A date as people read it, in UTC to the minute."""
+    return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 item`, `2 items`, `1,000 items`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
