@@ -17,13 +17,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from memkit.testing.agentcore import Emulator, VirtualClock
+from memkit.testing.agentcore import Emulator, LoggedRequest, RequestLog, VirtualClock
 from memkit.testing.agentcore.command import serve
+from memkit.testing.agentcore.log import MOST_BYTES, MOST_REQUESTS
 from memkit.testing.agentcore.members import new_members
 from memkit.testing.agentcore.server import LARGEST_BODY
 from tests.agentcore.bench import BIRTH, Bench, Refused, ask, event_path, said
@@ -158,6 +160,22 @@ def test_the_log_tells_what_arrived(bench: Bench) -> None:
     assert json.loads(done.body)["actorId"] == "ann"
     assert (done.status, refused.status, refused.error) == (201, 400, "ValidationException")
     assert bench.emulator.log.counts() == {"CreateMemory": 1, "CreateEvent": 2}
+
+
+def test_the_log_has_an_end() -> None:
+    """A server that runs for days keeps the latest requests only, by number and by bytes."""
+    log = RequestLog()
+    for number in range(MOST_REQUESTS + 5):
+        log.add(_logged(str(number), b""))
+    assert (len(log.all()), log.all()[0].target) == (MOST_REQUESTS, "5")
+    log.clear()
+    for number in range(3):
+        log.add(_logged(str(number), bytes(MOST_BYTES // 2)))
+    assert [one.target for one in log.all()] == ["1", "2"]
+
+
+def _logged(target: str, body: bytes) -> LoggedRequest:
+    return LoggedRequest(method="POST", target=target, headers={}, body=body, at=0)
 
 
 def test_a_crash_is_an_answer_and_is_kept(bench: Bench) -> None:
@@ -306,23 +324,26 @@ def test_the_environment_leads_here(agentcore_environment: Emulator) -> None:
 
 
 def test_a_thousand_requests_are_quick(bench: Bench) -> None:
-    """1,000 requests of boto3 take less than five seconds, events and records together."""
-    started = time.perf_counter()
+    """1,000 requests cost less than five seconds of both sides' processor time, and never wait."""
+    started, waits = time.process_time(), []
     for number in range(250):
         bench.event(at=number)
         bench.list_events(actorId="ann", sessionId="s1", maxResults=5)
         bench.record(f"text {number}")
+        asked = time.perf_counter()
         bench.list_memory_records(namespace="/a/", maxResults=5)
-    assert time.perf_counter() - started < 5
+        waits.append(time.perf_counter() - asked)
+    assert time.process_time() - started < 5
+    assert median(waits) < 0.03
 
 
 def test_starting_is_quick() -> None:
-    """Ten emulators start, answer and stop in less than a second."""
-    started = time.perf_counter()
+    """Ten emulators start, answer and stop in less than a second of processor time."""
+    started = time.process_time()
     for _ in range(10):
         with Emulator() as emulator:
             assert ask(emulator, "POST", "/memories/", {})[0] == 200
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_a_body_at_the_limit_is_read(bench: Bench) -> None:
@@ -333,3 +354,31 @@ def test_a_body_at_the_limit_is_read(bench: Bench) -> None:
     padded = text + b" " * (LARGEST_BODY - len(text))
     assert ask(bench.emulator, "POST", path, raw=padded)[0] == 201
     assert ask(bench.emulator, "POST", path, raw=padded + b" ")[0] == 413
+
+
+CONFTEST = 'pytest_plugins = ["memkit.testing.agentcore.fixtures"]'
+FOREIGN = """
+import pytest
+from memkit.testing.agentcore import Switches
+
+@pytest.fixture
+def agentcore_switches():
+    return Switches(record_order="id")
+
+def test_it(agentcore):
+    data, control = agentcore.boto_clients()
+    assert control.list_memories()["memories"] == []
+    assert agentcore.switches.record_order == "id"
+"""
+
+
+def test_third_parties_can_use_the_fixtures(tmp_path: Path) -> None:
+    """A project of somebody else needs one line in its conftest."""
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_it.py").write_text(FOREIGN)
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "--rootdir", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    ran = subprocess.run(
+        [*command, str(tmp_path)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "1 passed" in ran.stdout, ran.stdout

@@ -182,8 +182,8 @@ def test_every_route_finds_its_operation() -> None:
 
 def test_patterns_take_no_time(bench: Bench) -> None:
     """The longest text that a pattern refuses at its very end is refused at once."""
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("a" * 1_023 + "!", "a:" * 511 + "!", "/" * 1_023 + "!", "a" * 1_000_000):
         with Refused("ValidationException", "namespace"):
             bench.list_memory_records(namespace=text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from memkit.testing.agentcore.calls import Call
     from memkit.testing.agentcore.values import Members
 
+MOST_TOKENS = 50_000
+
 
 class Answered(NamedTuple):
     """A call that was answered before."""
@@ -48,6 +50,8 @@ class ClientTokens:
             return earlier.answer
         answer = handle(call)
         self._answered[key] = Answered(request, answer, call.now)
+        if len(self._answered) > MOST_TOKENS:
+            del self._answered[next(iter(self._answered))]
         return answer
 
 

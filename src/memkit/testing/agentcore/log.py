@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from memkit.testing.agentcore.values import Members
 
 SCOPE = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/([^/]+)/")
-LONGEST = 10_000
+MOST_REQUESTS = 10_000
+MOST_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(kw_only=True)
@@ -63,14 +64,18 @@ class LoggedRequest:
 
 
 class RequestLog:
-    """The latest requests, oldest first."""
+    """The latest requests, oldest first, as many as fit."""
 
     def __init__(self) -> None:
-        self._requests: deque[LoggedRequest] = deque(maxlen=LONGEST)
+        self._requests: deque[LoggedRequest] = deque()
+        self._bytes = 0
 
     def add(self, request: LoggedRequest) -> None:
-        """Keep a request."""
+        """Keep a request, and lose the oldest if there are too many."""
         self._requests.append(request)
+        self._bytes += len(request.body)
+        while len(self._requests) > MOST_REQUESTS or self._bytes > MOST_BYTES:
+            self._bytes -= len(self._requests.popleft().body)
 
     def all(self) -> list[LoggedRequest]:
         """List the requests."""
@@ -91,3 +96,4 @@ class RequestLog:
     def clear(self) -> None:
         """Forget every request."""
         self._requests.clear()
+        self._bytes = 0
