@@ -81,7 +81,8 @@ def write_block(block: ContentBlock) -> JsonValue:
 def read_content(content: object) -> tuple[ContentBlock, ...]:
     """The blocks of a content, be it text or a list."""
     if isinstance(content, str):
-        return (TextBlock(text=content),) if content else ()
+        # Stated, because pydantic copies a default that can change.
+        return (TextBlock(text=content, extra={}),) if content else ()
     return tuple(map(read_block, content)) if isinstance(content, list) else ()
 
 
