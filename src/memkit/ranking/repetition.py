@@ -1,0 +1,62 @@
+"""What has been said by a better candidate already."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from memkit.models import Candidate
+
+
+class Said:
+    """The words of the candidates chosen so far.
+
+    Two say the same when the words they share are at least `duplicate` of all their words.
+    """
+
+    def __init__(self, duplicate: float) -> None:
+        self._duplicate = duplicate
+        self._by_sign: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+
+    def first(self, row: Candidate) -> bool:
+        """Take `row` in, unless its words were taken in before."""
+        words = frozenset((row.tokens or row.content.casefold()).split())
+        signs = self._signs(words)
+        for sign in signs:
+            for other in self._by_sign[sign]:
+                if self._alike(words, other):
+                    return False
+        for sign in signs:
+            self._by_sign[sign].append(words)
+        return True
+
+    def _signs(self, words: frozenset[str]) -> list[str]:
+        """So many of the words that every set that is like this one has one of them, too.
+
+        That holds in any fixed order; long words first, since few other texts have them.
+        """
+        may_differ = len(words) - math.ceil(self._duplicate * len(words) - 1e-9)
+        return sorted(sorted(words), key=len, reverse=True)[: max(0, may_differ) + 1]
+
+    def _alike(self, one: frozenset[str], other: frozenset[str]) -> bool:
+        common = len(one & other)
+        return common >= self._duplicate * (len(one) + len(other) - common)
+
+
+class Answered:
+    """Which words of the query the messages chosen so far have brought in."""
+
+    def __init__(self) -> None:
+        self._by_message: dict[tuple[str, int, int], int] = {}
+
+    def adds(self, row: Candidate, matched: int) -> bool:
+        """Take `row` in, unless its message has brought in all that it matches."""
+        if row.session_id is None or row.position is None:
+            return True
+        # Sessions of two scopes may share a name, hence the time.
+        message = (row.session_id, row.position, row.observed_at)
+        before = self._by_message.get(message)
+        if before is not None and not matched & ~before:
+            return False
+        self._by_message[message] = matched | (before or 0)
+        return True
