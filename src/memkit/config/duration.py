@@ -39,12 +39,12 @@ def parse_duration(value: object) -> timedelta:
 
 
 def format_duration(value: timedelta) -> str:
-    """The shortest text that `parse_duration` reads back as `value`."""
+    """Text that `parse_duration` reads back as `value`, in whole milliseconds."""
     if not value:
         return "0s"
-    units = (name for name in ("w", "d", "h", "m", "s") if not value % _UNITS[name])
-    unit = next(units, "ms")
-    return f"{value / _UNITS[unit]:g}{unit}"
+    whole = (name for name in ("w", "d", "h", "m", "s", "ms") if not value % _UNITS[name])
+    unit = next(whole, "ms")
+    return f"{value // _UNITS[unit]}{unit}"
 
 
 Duration = Annotated[

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pydantic import BaseModel
 
@@ -27,21 +26,21 @@ def is_secret(name: str) -> bool:
 
 def mask_url(text: str) -> str:
     """`text` without the password or secret parameters that it carries if it is a URL."""
-    if "://" not in text:
+    scheme, mark, rest = text.partition("://")
+    if not mark:
         return text
-    try:
-        parts = urlsplit(text)
-        query = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError:
-        # What cannot be parsed cannot be masked piece by piece.
-        return MASK
-    login, at, host = parts.netloc.rpartition("@")
+    # Up to the last "@": a password may hold one, and whatever else a URL should escape.
+    login, at, place = rest.rpartition("@")
     user, colon, _ = login.partition(":")
-    netloc = f"{user}{colon}{MASK if colon else ''}{at}{host}"
-    if any(is_secret(name) for name, _ in query):
-        shown = [(name, MASK if is_secret(name) else value) for name, value in query]
-        return urlunsplit(parts._replace(netloc=netloc, query=urlencode(shown, safe="*")))
-    return urlunsplit(parts._replace(netloc=netloc))
+    if at and colon:
+        rest = f"{user}:{MASK}@{place}"
+    head, question, query = rest.partition("?")
+    pairs = [pair.partition("=") for pair in query.split("&")] if question else []
+    shown = "&".join(
+        f"{name}={MASK}" if is_secret(name) else f"{name}{equals}{value}"
+        for name, equals, value in pairs
+    )
+    return f"{scheme}://{head}{question}{shown}"
 
 
 def masked(value: object, name: str = "") -> object:  # noqa: PLR0911  # one for each sort

@@ -8,15 +8,17 @@ message counts as new: recorded twice is mended later, lost is not.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from memkit.models import Message, Tail, key_hash
 
 _SURE = 2
-"""So many messages in a row are no coincidence; one "ok" may be."""
+"""So many messages in a row are hardly a coincidence; one "ok" may be."""
+_CERTAIN = 4
+"""Nobody says so many messages in a row over again."""
 
 
 def unrecorded(tail: Tail, history: Sequence[Message]) -> list[int]:
@@ -26,152 +28,166 @@ def unrecorded(tail: Tail, history: Sequence[Message]) -> list[int]:
     has to be stored. Everything else is known if it stands where equal content stands in the
     tail, unless a message of the history bears that content's own key.
     """
-    keyed = _keyed(tail, history)
+    recorded, places = _conversation(tail)
+    keyed = dict(_known_keys(places, history)) if places else {}
     comparison = _Comparison(
-        recorded=tail.digests,
+        recorded=recorded,
         # An edited message stands for what it was, so that it does not part its neighbors.
-        history=tuple(
-            tail.digests[keyed[place]] if place in keyed else message.digest
+        history=[
+            recorded[keyed[place]] if place in keyed else message.digest
             for place, message in enumerate(history)
-        ),
+        ],
+        keyed=keyed,
+        owned=frozenset(keyed.values()),
         minted=frozenset(
             place
             for place, message in enumerate(history)
             if message.key is not None and place not in keyed
         ),
-        owned=frozenset(keyed.values()),
         whole=tail.head == len(tail.digests),
     )
-    matches = comparison.matches()
+    known = comparison.matches()
     return [
         place
         for place, message in enumerate(history)
-        if (
-            message.digest != tail.digests[keyed[place]]
-            if place in keyed
-            else matches.get(place) is None or matches[place] in comparison.owned
-        )
+        if (message.digest != recorded[keyed[place]] if place in keyed else place not in known)
     ]
 
 
-def _keyed(tail: Tail, history: Sequence[Message]) -> dict[int, int]:
-    """Where the newest content of each recorded key stands, by place in the history."""
-    places = {key: place for place, key in enumerate(tail.keys) if key is not None}
-    found = (
-        (place, places.get(message.key, places.get(key_hash(message.key))))
-        for place, message in enumerate(history)
-        if places and message.key is not None
-    )
-    return {place: recorded for place, recorded in found if recorded is not None}
+def _known_keys(places: Mapping[str, int], history: Sequence[Message]) -> Iterator[tuple[int, int]]:
+    """Where in the history a recorded key stands, and where it was recorded."""
+    for at, message in enumerate(history):
+        if message.key is not None:
+            place = places.get(message.key)
+            # What has lost its body is listed by the hash of its key.
+            place = places.get(key_hash(message.key)) if place is None else place
+            if place is not None:
+                yield at, place
+
+
+def _conversation(tail: Tail) -> tuple[list[str], dict[str, int]]:
+    """The digests in the order in which the conversation goes, and the places of its keys.
+
+    A revision was recorded at the end and stands in the conversation where its key first did.
+    """
+    said: list[str] = []
+    places: dict[str, int] = {}
+    for digest, key in zip(tail.digests, tail.keys, strict=True):
+        if key in places:
+            said[places[key]] = digest
+            continue
+        if key is not None:
+            places[key] = len(said)
+        said.append(digest)
+    return said, places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Comparison:
-    """A recorded sequence and a history of it, as digests.
+    """A recorded conversation and a history of it, as digests.
 
-    `minted` are the places of keys that nobody knows, `owned` the recorded places that a key
-    of the history names, `whole` says that nothing was recorded before `recorded`.
+    `keyed` are the places in the history whose key is recorded, and where (`owned`); `minted`
+    those whose key nobody knows. `whole` says that nothing was said before `recorded`.
     """
 
     recorded: Sequence[str]
     history: Sequence[str]
-    minted: AbstractSet[int]
+    keyed: Mapping[int, int]
     owned: AbstractSet[int]
+    minted: AbstractSet[int]
     whole: bool
 
-    def matches(self) -> Mapping[int, int]:
-        """From places in the history to recorded places; what is missing is new."""
+    def matches(self) -> AbstractSet[int]:
+        """The places in the history that are recorded."""
         if not self.recorded or not self.history:
-            return {}
+            return frozenset()
         return self._continued() or self._resumed() or self._shortened()
 
-    def _continued(self) -> Mapping[int, int]:
+    def _continued(self) -> AbstractSet[int]:
         """The history begins within the session and goes on beyond it: the usual case."""
         for length in range(min(len(self.recorded), len(self.history)), 0, -1):
             start = len(self.recorded) - length
             if (
                 self.recorded[start] == self.history[0]
                 and self.recorded[start:] == self.history[:length]
-                and self._is_evidence(0, start, length)
+                and self._is_consistent(start, length)
+                and self._is_evidence(start, length)
             ):
-                return _run(0, start, length)
-        return {}
+                return frozenset(range(length))
+        return frozenset()
 
-    def _resumed(self) -> Mapping[int, int]:
+    def _resumed(self) -> AbstractSet[int]:
         """The session's end stands behind something else: a summary, or an edited message."""
-        lengths = {
-            place: self._length_back(place)
-            for place, digest in enumerate(self.history)
-            if digest == self.recorded[-1]
-        }
-        if not lengths:
-            return {}
-        end = max(lengths, key=lambda place: (lengths[place], -place))
-        length = lengths[end]
-        anchored = self.history[0] in self.recorded and end not in self.minted
-        if length < _SURE and not anchored:
-            return {}
-        start = len(self.recorded) - length
-        return {
-            **self._scattered(end - length + 1, start),
-            **_run(end - length + 1, start, length),
-        }
+        last = len(self.recorded) - 1
+        best: tuple[int, AbstractSet[int]] = 0, frozenset()
+        for end in range(len(self.history)):
+            length = self._length_back(end, last)
+            # Of short runs the first: what comes behind it is then new rather than lost.
+            if length > best[0] and (length >= _CERTAIN or not best[0]):
+                first = end - length + 1
+                before = self._scattered(first, last - length + 1)
+                # A key that nobody knows speaks against its message having been recorded.
+                if length >= _SURE or length + len(before) >= _SURE + (end in self.minted):
+                    best = length, before | frozenset(range(first, end + 1))
+        return best[1]
 
-    def _shortened(self) -> Mapping[int, int]:
+    def _shortened(self) -> AbstractSet[int]:
         """The history leaves the session before its end: an older state, or another answer."""
-        best = max(
-            (place for place, digest in enumerate(self.recorded) if digest == self.history[0]),
-            key=self._length_on,
-            default=None,
-        )
-        if best is None or not self._is_evidence(0, best, self._length_on(best), sure=_SURE):
-            return {}
-        return _run(0, best, self._length_on(best))
-
-    def _is_evidence(self, place: int, start: int, length: int, *, sure: int = 1) -> bool:
-        """Whether a run of equal messages shows that they are the same ones.
-
-        Always, if it is long, or begins the session itself. A single one whose key is
-        unknown speaks against itself, unless it is all that was recorded.
-        """
-        if length >= _SURE:
-            return True
+        start = max(range(len(self.recorded)), key=self._length_on)
+        length = self._length_on(start)
         begins = self.whole and start == 0
-        if place in self.minted:
-            return begins and len(self.recorded) == 1
-        return begins or length >= sure
+        if length >= _SURE or (length and begins and self._is_evidence(start, length)):
+            return frozenset(range(length))
+        return frozenset()
 
-    def _length_back(self, place: int) -> int:
-        """How many messages up to `place` are those that the session ends with."""
+    def _is_consistent(self, start: int, length: int) -> bool:
+        """Whether every key within a run from the history's first on stands where it should."""
+        if not self.keyed:
+            return True
+        return all(self._is_same(offset, start + offset) for offset in range(length))
+
+    def _is_evidence(self, start: int, length: int) -> bool:
+        """Whether a run shows that its messages are the recorded ones.
+
+        A single one whose key nobody knows does not, unless it is all that was recorded.
+        """
+        if length >= _SURE or 0 not in self.minted:
+            return True
+        return self.whole and start == 0 and len(self.recorded) == 1
+
+    def _is_same(self, place: int, recorded: int) -> bool:
+        """Whether the message at `place` may be the one recorded there."""
+        if place in self.keyed:
+            return self.keyed[place] == recorded
+        return self.history[place] == self.recorded[recorded] and recorded not in self.owned
+
+    def _length_back(self, place: int, recorded: int) -> int:
+        """How many messages up to `place` are those up to `recorded`."""
         length = 0
-        while (
-            length <= place
-            and length < len(self.recorded)
-            and self.history[place - length] == self.recorded[-1 - length]
-        ):
+        while length <= min(place, recorded) and self._is_same(place - length, recorded - length):
             length += 1
         return length
 
     def _length_on(self, start: int) -> int:
         """How many messages from the history's first on are those recorded from `start` on."""
-        pairs = zip(self.history, self.recorded[start:], strict=False)
-        return next(
-            (length for length, (one, other) in enumerate(pairs) if one != other),
-            min(len(self.history), len(self.recorded) - start),
+        length = 0
+        most = min(len(self.history), len(self.recorded) - start)
+        while length < most and self._is_same(length, start + length):
+            length += 1
+        return length
+
+    def _scattered(self, end: int, recorded_end: int) -> AbstractSet[int]:
+        """What before `end` was recorded somewhere before, each recorded message once."""
+        left = Counter(
+            digest
+            for place, digest in enumerate(self.recorded[:recorded_end])
+            if place not in self.owned
         )
-
-    def _scattered(self, end: int, recorded_end: int) -> Mapping[int, int]:
-        """What stands before the matched run, wherever it was recorded; each place once."""
-        places: dict[str, deque[int]] = {}
-        for place in range(recorded_end):
-            if place not in self.owned:
-                places.setdefault(self.recorded[place], deque()).append(place)
-        return {
-            place: places[self.history[place]].popleft()
-            for place in range(end)
-            if places.get(self.history[place])
-        }
-
-
-def _run(place: int, start: int, length: int) -> Mapping[int, int]:
-    return {place + offset: start + offset for offset in range(length)}
+        known: set[int] = set()
+        for place in range(end):
+            if place in self.keyed:
+                known.add(place)
+            elif left[self.history[place]] > 0:
+                left[self.history[place]] -= 1
+                known.add(place)
+        return known

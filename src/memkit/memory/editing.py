@@ -59,6 +59,8 @@ class Editing:
         """See `Memory.remember`."""
         text = self._content(content)
         policy = self.config.decay.policy(self._kind(kind), pinned=pinned)
+        if ttl is not None and ttl <= timedelta(0):
+            raise InvalidInput("ttl must be longer than nothing")
         lasting = self.config.ttl(kind) if ttl is None else ttl
         fades_at = policy.fades_at(_checked(importance), now)
         item = MemoryItem(
@@ -204,16 +206,15 @@ def _importance(item: MemoryItem, now: datetime) -> float:
 
 
 def _checked(importance: float) -> float:
-    # Comparisons with NaN are false.
-    if isinstance(importance, bool) or not 0 <= importance <= 1:
-        raise InvalidInput("importance must lie between 0 and 1")
+    is_number = isinstance(importance, (int, float)) and not isinstance(importance, bool)
+    if not (is_number and 0 <= importance <= 1):  # NaN is neither
+        raise InvalidInput("importance must be a number from 0 to 1")
     return float(importance)
 
 
 def _metadata(metadata: Mapping[str, JsonValue] | None) -> dict[str, JsonValue]:
-    return (
-        {} if metadata is None else {clean(key)[0]: _clean(each) for key, each in metadata.items()}
-    )
+    washed = _clean({} if metadata is None else dict(metadata))
+    return washed if isinstance(washed, dict) else {}
 
 
 def _clean(value: JsonValue) -> JsonValue:
@@ -223,6 +224,10 @@ def _clean(value: JsonValue) -> JsonValue:
         case list():
             return [_clean(each) for each in value]
         case dict():
-            return {clean(key)[0]: _clean(each) for key, each in value.items()}
+            # A key that is no text is left for the item to refuse.
+            return {
+                clean(key)[0] if isinstance(key, str) else key: _clean(each)
+                for key, each in value.items()
+            }
         case _:
             return value

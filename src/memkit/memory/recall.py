@@ -8,9 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memkit.contracts import Store
+from memkit.errors import InvalidInput
 from memkit.models import CANDIDATE_CAP, Candidates, Kind, Query, Recalled, Scope, WorkingMemory
 from memkit.ranking import fit, rank
 from memkit.text import query_tokens
+
+
+MOST = 10_000
+"""The most items that one recall returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +35,14 @@ class Request:
     min_score: float
     kinds: Sequence[Kind] | None = None
     deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.query, str | None):
+            raise InvalidInput(f"a query must be text, not {type(self.query).__name__}")
+        if not 0 <= self.limit <= MOST:
+            raise InvalidInput(f"limit must lie between 0 and {MOST}")
+        if isinstance(self.kinds, str):
+            raise InvalidInput("kinds takes a sequence of kinds, not one as text")
 
 
 async def recall(store: Store, request: Request, *, now: datetime) -> tuple[list[Recalled], bool]:
