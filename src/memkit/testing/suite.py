@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from typing import ClassVar
 
@@ -27,6 +28,9 @@ class Suite:
 
     pytestmark = pytest.mark.anyio
 
+    subject: ClassVar[str]
+    """What the tests call what they are given."""
+
     @pytest.fixture
     def anyio_backend(self) -> str:
         """memkit runs on asyncio."""
@@ -36,6 +40,10 @@ class Suite:
     def clock(self) -> ManualClock:
         """The clock that the subject is given, at `NOW` when a test begins."""
         return ManualClock(NOW)
+
+    def opened(self, clock: ManualClock) -> AbstractAsyncContextManager[object]:
+        """The subject, fresh, and let go of afterwards."""
+        raise NotImplementedError
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -52,7 +60,7 @@ def standard_tests(suite: type[Suite]) -> Iterator[tuple[str, object]]:
 
 def _refuse_cheating(suite: type[Suite], name: str, standard: object) -> None:
     found = inspect.getattr_static(suite, name)
-    if found is standard or _gives_a_reason(found):
+    if found is standard or given_reason(found) is not None:
         return
     raise TypeError(
         f"{suite.__qualname__}.{name} replaces a standard test; remove it, or, if the rule "
@@ -60,11 +68,11 @@ def _refuse_cheating(suite: type[Suite], name: str, standard: object) -> None:
     )
 
 
-def _gives_a_reason(test: object) -> bool:
+def given_reason(test: object) -> str | None:
+    """Why `test` is expected to fail, if it is marked so."""
     marks: list[pytest.Mark] = getattr(test, "pytestmark", [])
-    return callable(test) and any(
-        mark.name == "xfail" and bool(mark.kwargs.get("reason")) for mark in marks
-    )
+    reasons = (mark.kwargs.get("reason") for mark in marks if mark.name == "xfail")
+    return next((str(reason) for reason in reasons if reason), None)
 
 
 class StoreSuite(Suite):
@@ -73,6 +81,8 @@ class StoreSuite(Suite):
     A subclass defines `open_store`, or the fixture `store` if it needs other fixtures. A
     store that cannot be given a clock overrides `pass_time` to wait, and shortens `lease`.
     """
+
+    subject = "store"
 
     lease: ClassVar[timedelta] = timedelta(hours=2)
     """How long the claims of these tests last."""
@@ -85,23 +95,29 @@ class StoreSuite(Suite):
         raise NotImplementedError(f"{type(self).__name__} must define open_store(clock)")
 
     async def reopen(self, store: Store, clock: ManualClock) -> Store:  # noqa: ARG002  # overrides need it
-        """The same store as another process would open it; one in memory is all there is."""
+        """What `store` keeps, opened anew. One that declares itself durable must say how."""
+        if store.capabilities.durable:
+            raise NotImplementedError(f"{type(self).__name__} must define reopen(store, clock)")
         return store
 
     async def pass_time(self, clock: ManualClock, by: timedelta) -> None:
         """Let that much of the store's own time go by."""
         clock.advance(seconds=by.total_seconds())
 
+    @asynccontextmanager
+    async def opened(self, clock: ManualClock) -> AsyncIterator[Store]:
+        """A store as tests use it: given time after each write if it is eventual, and closed."""
+        store = await self.open_store(clock)
+        try:
+            yield settled(store, pass_time=lambda by: self.pass_time(clock, by), lag=self.lag)
+        finally:
+            await store.aclose()
+
     @pytest.fixture
     async def store(self, clock: ManualClock) -> AsyncIterator[Store]:
-        """What every test is given; closed afterwards."""
-        store = await self.open_store(clock)
-        yield self.settled(store, clock)
-        await store.aclose()
-
-    def settled(self, store: Store, clock: ManualClock) -> Store:
-        """`store` as tests use it: with time to settle after each write if it is eventual."""
-        return settled(store, pass_time=lambda by: self.pass_time(clock, by), lag=self.lag)
+        """What every test is given."""
+        async with self.opened(clock) as store:
+            yield store
 
 
 def only_where(offered: object, what: str) -> None:

@@ -102,6 +102,19 @@ class ClaimingRules(LedgerSuite):
             assert (ids(claim), claim.attempts) == ([episode.id], attempts)
             await store.settle(claim, completed(), now=NOW)
 
+    async def test_what_was_tried_before_ends_a_batch(self, store: LedgerStore) -> None:
+        """Episodes are taken up to the first that was tried before: their order is kept."""
+        tried = an_episode("tried", at=NOW)
+        await store.append([tried])
+        failed = Failed(error="unreadable", retry_at=NOW)
+        await store.settle(await self.claimed(store), failed, now=NOW)
+        older, newer = an_episode("older", at=NOW - DAY), an_episode("newer", at=NOW + MINUTE)
+        await store.append([older, newer])
+        for episode in (older, tried, newer):
+            claim = await self.claimed(store, now=NOW + DAY)
+            assert ids(claim) == [episode.id]
+            await store.settle(claim, completed(), now=NOW)
+
     async def test_a_session_that_talks_is_left_in_peace(self, store: LedgerStore) -> None:
         """With `idle`, a session is due once its newest episode is that old; without, at once."""
         busy = [an_episode("a", at=NOW - 9 * MINUTE), an_episode("b", at=NOW - 2 * MINUTE)]
@@ -169,7 +182,7 @@ class ClaimingRules(LedgerSuite):
 
     async def test_no_context_is_given_that_was_not_asked_for(self, store: LedgerStore) -> None:
         """With `context` of 0, and for what is not settled, nothing comes along."""
-        await store.append([an_episode("old", tokens=90), an_episode("next", at=NOW + MINUTE)])
+        await store.append([an_episode("a", tokens=90), an_episode("b", tokens=90)])
         claim = await self.claimed(store, budget=90)
         assert claim.context == ()
         await store.settle(claim, completed(), now=NOW)

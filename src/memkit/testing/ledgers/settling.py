@@ -12,6 +12,7 @@ from memkit.models import (
     Changes,
     Completed,
     Dead,
+    Episodes,
     Failed,
     Items,
     Released,
@@ -79,7 +80,7 @@ class SettlingRules(LedgerSuite):
         gone = an_item("Likes coffee", sources=[a_source(said)])
         await store.append([said])
         await store.apply(HERE, Changes(add=(an_item("Likes tea", at=NOW - DAY), gone)))
-        await store.forget(Items(scope=HERE, ids=(gone.id,)), at=NOW)
+        await store.forget(Items(scope=HERE, ids=(gone.id,)), at=NOW + MINUTE)
         back = an_item("likes COFFEE", sources=[a_source(said)])
         outcome = completed(an_item("likes TEA"), back)
         job = await store.settle(await self.claimed(store), outcome, now=NOW)
@@ -165,15 +166,12 @@ class SettlingRules(LedgerSuite):
         [job] = await all_jobs(store)
         assert (job.id, job.status) == (claim.job_id, "failed")
 
-    async def test_what_a_forget_overtook_is_done_anew(
-        self, store: LedgerStore, clock: ManualClock
-    ) -> None:
-        """Evidence that was not forgotten is claimed again, under the new epoch."""
+    async def test_what_a_forget_overtook_is_done_anew(self, store: LedgerStore) -> None:
+        """Evidence that was not forgotten is due again at once, under the new epoch."""
         said = an_episode("I like tea")
         await store.append([said])
         old = await self.claimed(store)
         await store.forget(Items(scope=HERE, ids=("whichever",)), at=NOW)
-        await self.pass_time(clock, self.lease)
         new = await self.claimed(store)
         assert (ids(new), new.epoch > old.epoch) == ([said.id], True)
         await store.settle(new, completed(an_item("Likes tea")), now=NOW)
@@ -184,11 +182,23 @@ class SettlingRules(LedgerSuite):
         await store.append([an_episode("hi"), an_episode("yours", scope=THERE)])
         for scope in (HERE, THERE):
             claim = await self.claimed(store, scope)
-            await store.settle(claim, completed(checksum="c-1"), now=NOW)
+            await store.settle(claim, completed(checksum=scope.key), now=NOW)
         receipt = await store.forget(WholeScope(scope=HERE), at=NOW)
         assert receipt.jobs == 1
         assert [each.scope for each in await all_jobs(store)] == [THERE]
-        assert not await store.settled(HERE, "c-1")
+        assert not await store.settled(HERE, HERE.key)
+
+    async def test_a_job_outlives_one_of_its_episodes(self, store: LedgerStore) -> None:
+        """A job of other episodes too keeps those, and vouches for its checksum no more."""
+        episodes = [an_episode("a"), an_episode("b", session_id="s-2", at=NOW + MINUTE)]
+        await store.append(episodes)
+        await store.settle(await self.claimed(store), completed(checksum="c-1"), now=NOW)
+        assert await store.settled(HERE, "c-1")
+        for gone, left in ((episodes[0], [episodes[1].id]), (episodes[1], None)):
+            await store.forget(Episodes(scope=HERE, ids=(gone.id,)), at=NOW)
+            jobs = await all_jobs(store)
+            assert [list(each.episode_ids) for each in jobs] == ([] if left is None else [left])
+            assert not await store.settled(HERE, "c-1")
 
     async def test_dead_episodes_are_requeued(self, store: LedgerStore) -> None:
         """`requeue` makes the episodes of dead jobs pending anew, all attempts forgiven."""

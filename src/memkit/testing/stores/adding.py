@@ -138,6 +138,12 @@ class AddingRules(StoreSuite):
         assert (applied.added, applied.reinforced) == ((twins[0].id,), (twins[0].id,))
         assert await contents(store) == ["Likes green tea"]
 
+    async def test_what_has_faded_absorbs_nothing(self, store: Store) -> None:
+        """A duplicate of what has expired by then, though it is not purged yet, is a new item."""
+        faded = an_item("Likes green tea", at=NOW - 9 * DAY, ttl=9 * DAY)
+        for item in (faded, an_item("Likes green tea")):
+            assert (await store.apply(HERE, Changes(add=(item,)))).added == (item.id,)
+
     async def test_content_in_another_scope_reinforces_nothing(self, store: Store) -> None:
         """Two users may be told the same; each keeps an item of his own."""
         mine, yours = an_item("Likes green tea"), an_item("Likes green tea", scope=THERE)

@@ -101,6 +101,15 @@ class ChangingRules(StoreSuite):
         assert await store.by_key(HERE, "drink") is None
         assert await channels(store, tea) == NO_CHANNEL
 
+    async def test_what_ends_makes_room_for_what_begins(self, store: Store) -> None:
+        """Removing and superseding come first: nothing is merged into what the same changes end."""
+        tea, dog = an_item("Likes tea", key="drink"), an_item("Owns a dog")
+        await store.apply(HERE, Changes(add=(tea, dog)))
+        anew = (an_item("Likes tea", key="drink"), an_item("Owns a dog"))
+        end = Supersession(id=dog.id, by=anew[1].id, at=NOW)
+        applied = await store.apply(HERE, Changes(add=anew, remove=(tea.id,), supersede=(end,)))
+        assert applied.added == tuple(each.id for each in anew)
+
     async def test_a_reinforcement_lets_an_item_fade_later(self, store: Store) -> None:
         """New dates are taken, with their importance, if the item fades later by them."""
         tea = an_item("Likes green tea", importance=0.3)
@@ -157,6 +166,14 @@ class ChangingRules(StoreSuite):
         assert sorted(applied.missing) == sorted(gone)
         assert applied.added == (tea.id,)
 
+    async def test_what_is_only_being_added_cannot_be_changed_yet(self, store: Store) -> None:
+        """Edits come before additions: one of an item that the same changes add is `missing`."""
+        tea = an_item("Likes green tea")
+        patch = Patch(id=tea.id, kind="preference")
+        applied = await store.apply(HERE, Changes(add=(tea,), update=(patch,)))
+        assert (applied.added, applied.missing) == ((tea.id,), (tea.id,))
+        assert await all_items(store) == [tea]
+
     async def test_what_is_foreign_is_missing_and_left_alone(self, store: Store) -> None:
         """An id of another scope is answered like an id nobody has, and nothing happens to it."""
         yours = [an_item(f"Yours {number}", scope=THERE, importance=0.2) for number in range(4)]
@@ -171,7 +188,7 @@ class ChangingRules(StoreSuite):
             ),
         )
         assert sorted(applied.missing) == sorted(each.id for each in yours)
-        assert await store.get(THERE, [each.id for each in yours]) == yours
+        assert await all_items(store, THERE) == sorted(yours, key=lambda each: each.id)
 
     async def test_repeating_a_change_has_the_effect_of_one(self, store: Store) -> None:
         """A whole `Changes` repeated after an unknown outcome leaves the same memory."""

@@ -113,10 +113,9 @@ class ForgettingRules(StoreSuite):
         """Not by the home: two sessions of one name and one home are told apart."""
         narrow = HERE.project("user+agent")
         mine, other = an_episode("mine", scope=narrow, home=HERE), an_episode("other")
-        tea = an_item("From mine", sources=[a_source(mine)])
-        await remember(store, mine, other, items=(tea,))
+        await store.append([mine, other])
         await store.forget(Session(scope=narrow, session_id="s-1"), at=NOW)
-        assert (await texts(store), await contents(store)) == (["other"], [])
+        assert await texts(store) == ["other"]
 
     async def test_messages_are_forgotten_by_key(self, store: Store) -> None:
         """Only the messages named go; the rest of their episode stays in place."""
@@ -235,6 +234,20 @@ class ForgettingRules(StoreSuite):
         assert await texts(store) == []
         [new] = await store.append([an_episode("I like tea", "Really", keys=["t-1", "t-3"])])
         assert (new.stored, await texts(store)) == (1, ["Really"])
+
+    async def test_a_forgotten_content_stays_out_though_its_key_lives_on(
+        self, store: Store
+    ) -> None:
+        """What a key said before it was revised does not come back once it was forgotten."""
+        old = an_episode("My dog is Rex", keys=["d-1"])
+        await store.append([old])
+        await store.append([an_episode("My dog is Max", keys=["d-1"])], revise=True)
+        await store.forget(Episodes(scope=HERE, ids=(old.id,)), at=NOW)
+        for revise in (False, True):
+            again = an_episode("My dog is Rex", keys=["d-1"], at=NOW + DAY)
+            [answer] = await store.append([again], revise=revise)
+            assert (answer.stored, answer.skipped) == (0, 1)
+        assert await texts(store) == ["My dog is Max"]
 
     async def test_a_forgotten_episode_id_does_not_come_back(self, store: Store) -> None:
         """A late repeat of a call whose episode was forgotten meanwhile stores nothing."""
