@@ -72,6 +72,14 @@ def test_a_deleted_event_is_not_extracted(bench: Bench) -> None:
     assert bench.records() == []
 
 
+def test_an_event_that_expired_is_not_extracted(bench: Bench) -> None:
+    """An extraction that comes after the end of its event's life finds nothing."""
+    bench.emulator.faults.add("Extraction", "extraction_delayed", seconds=31 * 86_400)
+    bench.event()
+    bench.emulator.clock.advance(40 * 86_400)
+    assert bench.records() == []
+
+
 def test_metadata_passes_only_through_the_schema(bench: Bench) -> None:
     """Strict keys are copied, others are not; records of different values never merge."""
     for number, tenant in enumerate(("red", "blue", "red")):

@@ -442,6 +442,14 @@ def test_a_rule_counts_its_calls(bench: Bench) -> None:
     assert (rule.matched, rule.applied) == (3, 1)
 
 
+def test_any_operation_is_no_extraction(bench: Bench) -> None:
+    """A rule for "*" waits for the next call, and is not used up by an extraction."""
+    bench.emulator.faults.add("*", "throttled", nth=2)
+    bench.event()
+    with Refused("ThrottledException"):
+        bench.event()
+
+
 def test_probability_repeats_by_seed(bench: Bench) -> None:
     """A rule with a probability strikes the same calls for the same seed."""
     outcomes = []

@@ -382,3 +382,13 @@ def test_third_parties_can_use_the_fixtures(tmp_path: Path) -> None:
         [*command, str(tmp_path)], env=environment, capture_output=True, text=True, check=False
     )
     assert "1 passed" in ran.stdout, ran.stdout
+
+
+def test_without_botocore_it_says_what_to_install() -> None:
+    """A missing extra is advice, and not the name of a module nobody asked for."""
+    script = "import sys; sys.modules['botocore'] = None; import memkit.testing.agentcore"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "needs `agent-memkit[agentcore]`" in ran.stderr

@@ -148,6 +148,7 @@ def test_a_null_member_is_absent(bench: Bench) -> None:
         ("PATCH", "/memories/create"),
         ("GET", "/browsers/b/sessions/get"),
         ("POST", "/memories//actors"),
+        ("POST", "/memories/m/extra/actors"),
     ],
 )
 def test_an_unknown_operation(bench: Bench, method: str, path: str) -> None:

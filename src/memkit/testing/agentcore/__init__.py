@@ -3,7 +3,9 @@
 from importlib.util import find_spec
 
 if find_spec("botocore") is None:
-    raise ImportError("the AgentCore emulator needs `agent-memkit[agentcore]`")
+    raise ModuleNotFoundError(
+        "the AgentCore emulator needs `agent-memkit[agentcore]`", name="botocore"
+    )
 
 from memkit.testing.agentcore.clock import VirtualClock
 from memkit.testing.agentcore.emulator import Clients, Emulator

@@ -57,7 +57,8 @@ class Rule:
         return True
 
     def _fits(self, operation: str, params: Members) -> bool:
-        if self.operation not in ("*", operation):
+        # An extraction is no call: "*" means the calls of clients only.
+        if self.operation != operation and (self.operation != "*" or operation == EXTRACTION):
             return False
         if any(_member(params, path) != value for path, value in self.match.items()):
             return False

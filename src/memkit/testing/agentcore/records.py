@@ -92,14 +92,11 @@ class Record:
 
     def seen(self, until: int, now: int, *, shows_deleted: bool = False) -> Version | None:
         """Return the version that a reader sees who knows of writes up to a moment."""
-        known = [
-            version
-            for version in self.versions
-            if version.written_at <= until and not (shows_deleted and version.deleted)
-        ]
-        if not known or known[-1].deleted or known[-1].is_over(now):
-            return None
-        return known[-1]
+        for version in reversed(self.versions):
+            if version.written_at > until or (shows_deleted and version.deleted):
+                continue
+            return None if version.deleted or version.is_over(now) else version
+        return None
 
 
 def seen_records(

@@ -6,29 +6,33 @@ import math
 import re
 from collections import Counter
 from functools import lru_cache
+from typing import NamedTuple
 
 WORD = re.compile(r"\w+")
 GRAM = 3
 WORD_WEIGHT = 3
 
 
+class Features(NamedTuple):
+    """The weighted words and trigrams of a text, and the length of that vector."""
+
+    weights: Counter[str]
+    norm: float
+
+
 def similarity(query: str, text: str) -> float:
     """Return the cosine of both texts' words and trigrams, 0..1."""
     asked, stored = _features(query), _features(text)
-    shared = sum(weight * stored[feature] for feature, weight in asked.items())
-    norms = _norm(asked) * _norm(stored)
+    shared = sum(weight * stored.weights[one] for one, weight in asked.weights.items())
+    norms = asked.norm * stored.norm
     return min(1.0, round(shared / norms, 6)) if norms else 0.0
 
 
 @lru_cache(maxsize=4_096)
-def _features(text: str) -> Counter[str]:
-    features: Counter[str] = Counter()
+def _features(text: str) -> Features:
+    weights: Counter[str] = Counter()
     for word in WORD.findall(text.casefold()):
-        features[word] += WORD_WEIGHT
+        weights[word] += WORD_WEIGHT
         padded = f"^{word}$"
-        features.update(padded[i : i + GRAM] for i in range(len(padded) - GRAM + 1))
-    return features
-
-
-def _norm(features: Counter[str]) -> float:
-    return math.sqrt(sum(weight * weight for weight in features.values()))
+        weights.update(padded[i : i + GRAM] for i in range(len(padded) - GRAM + 1))
+    return Features(weights, math.sqrt(sum(weight * weight for weight in weights.values())))
