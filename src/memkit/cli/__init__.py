@@ -12,10 +12,11 @@ def main() -> None:
     try:
         from memkit.cli.app import run  # noqa: PLC0415  # the base install has no typer
     except ModuleNotFoundError as exc:
-        if exc.name not in {"typer", "rich"}:
+        needed = (exc.name or "").partition(".")[0]
+        if needed not in {"typer", "rich"}:
             raise
         sys.stderr.write(
-            f"memkit: the command line needs {exc.name}; "
+            f"memkit: the command line needs {needed}; "
             "install it with: pip install 'agent-memkit[cli]'\n"
         )
         sys.exit(USAGE)

@@ -166,19 +166,28 @@ def consolidate(  # noqa: PLR0913  # one parameter an option
         output.json(jobs)
     else:
         output.say(_told(jobs))
-    failed = [each for each in jobs if each.status in {"failed", "dead"}]
-    for each in failed if not as_json else ():
+    for each in _failed(jobs):
         output.note(f"job {each.id} {each.status}: {each.error}")
-    if failed:
-        raise typer.Exit(ExitCode.FAILED if len(failed) == len(jobs) else ExitCode.PARTIAL)
+    raise typer.Exit(verdict(jobs))
+
+
+def verdict(jobs: Sequence[ConsolidationJob]) -> ExitCode:
+    """How a consolidation ended: well, in part, or not at all."""
+    failed = len(_failed(jobs))
+    if not failed:
+        return ExitCode.OK
+    return ExitCode.FAILED if failed == len(jobs) else ExitCode.PARTIAL
+
+
+def _failed(jobs: Sequence[ConsolidationJob]) -> list[ConsolidationJob]:
+    return [each for each in jobs if each.status in {"failed", "dead"}]
 
 
 def _told(jobs: Sequence[ConsolidationJob]) -> str:
     if not jobs:
         return "nothing is pending"
-    failed = sum(each.status in {"failed", "dead"} for each in jobs)
     return (
-        f"{counted(len(jobs), 'job')}, {failed} failed; "
+        f"{counted(len(jobs), 'job')}, {len(_failed(jobs))} failed; "
         f"{counted(sum(each.added for each in jobs), 'item')} added, "
         f"{sum(each.updated for each in jobs)} updated, "
         f"{sum(each.removed for each in jobs)} removed, "

@@ -37,11 +37,11 @@ class Turn:
 class Agent:
     """Talks turn by turn, one thread per session, with memory around every turn.
 
-    It says what the script holds for the turn, and answers from memory where it holds nothing.
+    It says what is in the turn's script, be it nothing, and without one answers from memory.
     """
 
     def __init__(self, memory: SyncMemory) -> None:
-        self._script: list[AnyMessage] = []
+        self._script: list[AnyMessage] | None = None
         self._saver = InMemorySaver()
         inject, agent, record = PATH
         graph = StateGraph(AgentState)
@@ -53,13 +53,17 @@ class Agent:
         self._graph = graph.compile(checkpointer=self._saver)
 
     def turn(
-        self, user_id: str, session_id: str, heard: Sequence[Said], script: Sequence[Said] = ()
+        self,
+        user_id: str,
+        session_id: str,
+        heard: Sequence[Said],
+        script: Sequence[Said] | None = None,
     ) -> Turn:
         """One turn of the graph: what the user says, and what the agent answers."""
-        self._script = [_message(each, session_id) for each in script]
+        self._script = None if script is None else [_message(each, session_id) for each in script]
         said = AgentState(messages=[_message(each, session_id) for each in heard])
         config = RunnableConfig(configurable={"thread_id": session_id, "user_id": user_id})
-        state = self._graph.invoke(said, config)
+        state = self._graph.invoke(said, config, durability="exit")
         return Turn(injected=recalled(state), reply=state["messages"][-1].text)
 
     def close(self, session_id: str) -> None:
@@ -67,7 +71,7 @@ class Agent:
         self._saver.delete_thread(session_id)
 
     def _speak(self, state: AgentState) -> dict[str, list[AnyMessage]]:
-        if self._script:
+        if self._script is not None:
             return {"messages": self._script}
         items = recalled(state)
         said = f"I remember: {items[0].content}" if items else IGNORANT
