@@ -8,8 +8,9 @@ import select
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 Report = Callable[[str], object]
 """Says one line to the parent. What has been said is known, however the child ends."""
@@ -95,6 +96,23 @@ class Child:
         *lines, self._rest = (self._rest + piece).split(b"\n")
         self.said += [line.decode() for line in lines]
         return bool(piece)
+
+
+def together(works: Sequence[Callable[[Report], None]], *, seconds: float) -> list[Child]:
+    """Children that begin at the same moment, once all are there; when all have ended."""
+    gate, opened = os.pipe()
+
+    def begin(work: Callable[[Report], None], report: Report) -> None:
+        os.close(opened)
+        os.read(gate, 1)  # answers when the parent closes the other end
+        work(report)
+
+    children = [Child.fork(partial(begin, work)) for work in works]
+    os.close(opened)
+    for child in children:
+        child.ended(seconds=seconds)
+    os.close(gate)
+    return children
 
 
 def _say(pipe: int, line: str) -> None:

@@ -6,35 +6,20 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Iterable
-from datetime import timedelta
 from functools import partial
 from itertools import count
 
 from memkit.app import open_memory
-from memkit.config import Config
 from memkit.models import Scope
 from memkit.testing.around import LedgerStoreAround
 from tests.gates.accounts import Holdings
 from tests.gates.backends import SQLITE, Backend, GateStore
 from tests.gates.bugs import MarkFirst, TwoCommits
 from tests.gates.children import Child, Report
-from tests.gates.telling import Retelling
+from tests.gates.telling import LEASE, QUICK, Retelling
 from tests.gates.verdict import Gate, Verdict
 
 SCOPES = tuple(Scope(f"user-{number}") for number in range(3))
-LEASE = timedelta(milliseconds=60)
-CONFIG = Config.model_validate(
-    {
-        "consolidate": {
-            "lease": LEASE,
-            "deadline": LEASE * 0.9,
-            "max_attempts": 100_000,
-            "backoff": timedelta(milliseconds=1),
-        }
-    }
-)
-"""Killed runs leave leases behind, which soon run out, and attempts, which never do."""
-
 LINES = 10
 """Up to so many lines a process may say before it is about to be killed."""
 
@@ -62,7 +47,7 @@ async def live(
     """Record one message after the other, and consolidate beside it."""
     store = await backend.open(location)
     async with open_memory(
-        CONFIG, store=wrap(store), extractor=Retelling(), scheduler="manual"
+        QUICK, store=wrap(store), extractor=Retelling(), scheduler="manual"
     ) as memory:
         report("open")
         for number in numbers:
@@ -96,9 +81,7 @@ def warm_up(backend: Backend) -> None:
 async def looked_through(backend: Backend, location: str) -> tuple[Holdings, int]:
     """What there is once everything pending is consolidated, and what is wrong with it."""
     store = await backend.open(location)
-    async with open_memory(
-        CONFIG, store=store, extractor=Retelling(), scheduler="manual"
-    ) as memory:
+    async with open_memory(QUICK, store=store, extractor=Retelling(), scheduler="manual") as memory:
         while (await memory.stats()).pending:
             await memory.consolidate()
             await asyncio.sleep(LEASE.total_seconds())

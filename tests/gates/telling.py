@@ -1,11 +1,31 @@
-"""An extractor as a gate needs it: it never says the same thing in the same words."""
+"""Consolidation as a gate needs it: never in the same words twice, and soon taken over."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from memkit.config import Config
 from memkit.models import Extraction, ExtractionRequest, Proposal, Usage, new_id
 
 FACTS = 2
 """How many items each message becomes."""
+
+LEASE = timedelta(milliseconds=60)
+QUICK = Config.model_validate(
+    {
+        "consolidate": {
+            "batch_tokens": 400,
+            "lease": LEASE,
+            "deadline": LEASE * 0.9,
+            "max_attempts": 100_000,
+            "backoff": timedelta(milliseconds=1),
+        }
+    }
+)
+"""Runs that were broken off leave leases behind, which soon end, and attempts, which never do.
+
+Batches stay small: core drops what it holds for more facts than that much text can hold.
+"""
 
 
 class Retelling:
