@@ -6,7 +6,9 @@ import os
 import tempfile
 from typing import Any
 
+import pytest
 from sybil import Sybil
+from sybil.integration.pytest import SybilItem
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 
@@ -27,3 +29,18 @@ pytest_collect_file = Sybil(
     setup=_enter_empty_folder,
     teardown=_leave_folder,
 ).pytest()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The blocks of a page stand on one another: they keep its order where others are shuffled."""
+    first: dict[str, int] = {}
+    for place, item in enumerate(items):
+        first.setdefault(str(item.path), place)
+    order = {
+        item: (first[str(item.path)], item.example.line)
+        if isinstance(item, SybilItem)
+        else (place, 0)
+        for place, item in enumerate(items)
+    }
+    items.sort(key=order.__getitem__)
