@@ -16,18 +16,21 @@ from memkit_backends.relational.driver import Transaction
 class Said:
     """Messages that are forgotten, as the sources of items name them.
 
-    `places` holds their positions by episode id. `keys` are their keys where they were
-    named by key: a source that names its message so is found also if its place is wrong.
+    `whole` are episodes of which nothing is left; `places` holds the positions in others.
+    `keys` are the keys that were asked for: a source that names one of them is meant also
+    if its place is wrong.
     """
 
+    whole: frozenset[str]
     places: Mapping[str, Collection[int]]
-    keys: frozenset[str] = frozenset()
+    keys: frozenset[str]
 
     def covers(self, episode_id: str, position: int, key: str | None) -> bool:
         """Whether a source is one of these messages."""
-        return position in self.places.get(episode_id, ()) or (
-            episode_id in self.places and key in self.keys
-        )
+        if episode_id in self.whole:
+            return True
+        places = self.places.get(episode_id)
+        return places is not None and (position in places or key in self.keys)
 
 
 async def lose_sources(
@@ -47,7 +50,7 @@ async def lose_sources(
          WHERE item_source.episode_id IN ({dialect.each_text(":episodes")})
            AND item.scope_pk IN ({dialect.each_integer(":homes")})
         """,
-        episodes=list(said.places),
+        episodes=[*said.whole, *said.places],
         homes=list(homes),
     )
     lost = [(pk, ordinal) for pk, ordinal, *source in rows if said.covers(*source)]

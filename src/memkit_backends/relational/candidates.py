@@ -7,117 +7,102 @@ from functools import partial
 from typing import Final, LiteralString
 
 from memkit.decay import microseconds
-from memkit.models import CANDIDATE_CAP, Candidate, Candidates, Query, Scope
-from memkit_backends.relational.driver import Row, Transaction, Value
+from memkit.models import Candidate, Candidates, Query, Scope
+from memkit_backends.relational import scopes as scope_rows
+from memkit_backends.relational.dialect import Ask, Dialect
+from memkit_backends.relational.driver import Driver, Row, Transaction
 from memkit_backends.relational.noun import Noun
 
 CANDIDATE: Final[LiteralString] = """
-       item.id, scope.key, item.content, item.kind, item.origin, item.policy, item.fades_at,
-       item.observed_at, item.content_hash, item.session_id, item.position
+       item.id, item.scope_pk, item.content, item.kind, item.origin, item.policy,
+       item.fades_at, item.observed_at, item.content_hash, item.session_id, item.position
 """
-"""The columns of a candidate, of `item` joined to its `scope`."""
+"""The columns of a candidate; its scope is a number here."""
 
-_TOKENS = 11
-"""Where the tokens stand, if a row has them."""
+KNOWN_SCOPES = 10_000
+"""How many scopes' numbers are remembered. A number is never given to another scope."""
 
 
 class Finding(Noun):
     """`Store.find`."""
+
+    def __init__(self, driver: Driver, dialect: Dialect) -> None:
+        super().__init__(driver, dialect)
+        self._numbers: dict[str, int] = {}
 
     async def find(self, query: Query) -> Candidates:
         """See `Store.find`."""
         return await self._driver.read(partial(self._find, query))
 
     async def _find(self, query: Query, tx: Transaction) -> Candidates:
-        scopes = {scope.key: scope for scope in query.scopes}
-        filters = _filters(query, scopes)
+        scopes = await self._scopes(tx, query)
+        kinds = None if query.kinds is None else list(query.kinds)
+        ask = Ask(list(scopes), microseconds(query.now), kinds)
         strongest = text = exact = tuple[Candidate, ...]()
-        population = 0
+        population, is_cut = 0, False
         if query.strongest > 0:
-            rows = await tx.fetch_all(self._dialect.strongest, strongest=query.strongest, **filters)
-            strongest = _built(rows, scopes)
+            strongest = _built(await self._dialect.strongest(tx, ask, query.strongest), scopes)
         if query.tokens and query.text > 0:
-            # One more than asked tells whether there were more.
-            rows = await tx.fetch_all(
-                self._dialect.text,
-                words=self._dialect.words(query.tokens),
-                most=query.text + 1,
-                **filters,
-            )
+            rows, population, is_cut = await self._dialect.text(tx, ask, query.tokens, query.text)
             text = _built(rows, scopes)
-            population = await self._population(tx, filters)
+            for candidate, row in zip(text, rows, strict=True):
+                candidate.tokens = row[-1]
         if query.exact:
-            exact = _built(await self._exact(tx, query, filters), scopes)
+            exact = _built(await self._exact(tx, ask, query.exact), scopes)
         return Candidates(
-            strongest=strongest,
-            text=text[: query.text],
-            exact=exact,
-            population=population,
-            truncated=len(text) > query.text,
+            strongest=strongest, text=text, exact=exact, population=population, truncated=is_cut
         )
 
-    async def _population(self, tx: Transaction, filters: dict[str, Value]) -> int:
-        # Index: item_strongest (scope_pk, policy, fades_at DESC, id, expires_at, kind).
-        row = await tx.fetch_one(
-            f"""
-            SELECT count(*)
-              FROM (SELECT 1
-                      FROM item
-                     WHERE scope_pk IN (SELECT pk FROM scope
-                                         WHERE key IN ({self._dialect.each_text(":scopes")}))
-                       AND status = 'active'
-                       AND expires_at > :now
-                       AND (:kinds IS NULL OR kind IN ({self._dialect.each_text(":kinds")}))
-                     LIMIT :most) AS live
-            """,
-            most=CANDIDATE_CAP,
-            **filters,
-        )
-        return 0 if row is None else int(row[0])
+    async def _scopes(self, tx: Transaction, query: Query) -> dict[int, Scope]:
+        """Those of the query's scopes that anything was ever kept in, by number."""
+        if len(self._numbers) > KNOWN_SCOPES:
+            self._numbers.clear()
+        scopes: dict[int, Scope] = {}
+        for scope in query.scopes:
+            key = scope.key
+            number = self._numbers.get(key) or await scope_rows.known(tx, key)
+            if number is not None:
+                self._numbers[key] = number
+                scopes[number] = scope
+        return scopes
 
-    async def _exact(self, tx: Transaction, query: Query, filters: dict[str, Value]) -> list[Row]:
+    async def _exact(self, tx: Transaction, ask: Ask, hashes: Sequence[str]) -> list[Row]:
         # Index: item_content (scope_pk, content_hash).
         return await tx.fetch_all(
             f"""
             SELECT {CANDIDATE}
-              FROM scope
-              JOIN item ON item.scope_pk = scope.pk
-             WHERE scope.key IN ({self._dialect.each_text(":scopes")})
+              FROM item
+             WHERE item.scope_pk IN ({self._dialect.each_integer(":scopes")})
                AND item.content_hash IN ({self._dialect.each_text(":hashes")})
                AND item.status = 'active'
                AND item.expires_at > :now
                AND (:kinds IS NULL OR item.kind IN ({self._dialect.each_text(":kinds")}))
              ORDER BY item.id
             """,
-            hashes=list(query.exact),
-            **filters,
+            scopes=ask.scopes,
+            now=ask.now,
+            kinds=ask.kinds,
+            hashes=list(hashes),
         )
 
 
-def _filters(query: Query, scopes: dict[str, Scope]) -> dict[str, Value]:
-    return {
-        "scopes": list(scopes),
-        "now": microseconds(query.now),
-        "kinds": None if query.kinds is None else list(query.kinds),
-    }
-
-
-def _built(rows: Sequence[Row], scopes: dict[str, Scope]) -> tuple[Candidate, ...]:
-    """The candidates of rows of CANDIDATE columns, with or without the tokens after them."""
+def _built(rows: Sequence[Row], scopes: dict[int, Scope]) -> tuple[Candidate, ...]:
+    """The candidates that rows of CANDIDATE columns make, in their order."""
     return tuple(
-        Candidate(
-            id=row[0],
-            scope=scopes[row[1]],
-            content=row[2],
-            kind=row[3],
-            origin=row[4],
-            policy=row[5],
-            fades_at=row[6],
-            observed_at=row[7],
-            content_hash=row[8],
-            session_id=row[9],
-            position=row[10],
-            tokens=row[_TOKENS] if len(row) > _TOKENS else None,
-        )
-        for row in rows
+        [
+            Candidate(
+                id=row[0],
+                scope=scopes[row[1]],
+                content=row[2],
+                kind=row[3],
+                origin=row[4],
+                policy=row[5],
+                fades_at=row[6],
+                observed_at=row[7],
+                content_hash=row[8],
+                session_id=row[9],
+                position=row[10],
+            )
+            for row in rows
+        ]
     )

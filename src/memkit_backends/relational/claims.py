@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -12,8 +12,8 @@ from memkit.models import Claim, Episode, Scope, new_id
 from memkit_backends.relational import jobs
 from memkit_backends.relational.driver import Row, Transaction, Value
 from memkit_backends.relational.episode_rows import EPISODE, EPISODES, StoredEpisode
-from memkit_backends.relational.messages import NO_KEY, parts
 from memkit_backends.relational.noun import Noun
+from memkit_backends.relational.revisions import newest_pieces, pieces_of, revised_places
 
 PAGE = 100
 """Due episodes looked at in one statement, until the budget is used up."""
@@ -110,7 +110,7 @@ class Claims(Noun):
             fence=owner.fence + 1,
             epoch=owner.epoch,
             attempts=attempts,
-            episodes=tuple(await _newest_pieces(tx, taken)),
+            episodes=tuple(await newest_pieces(tx, taken)),
             context=tuple(await self._context(tx, owner, taken, terms.context)),
         )
 
@@ -269,69 +269,11 @@ class Claims(Noun):
             most=count,
         )
         earlier = [StoredEpisode.of(row) for row in reversed(rows)]
-        revised = await _revised(tx, earlier)
+        revised = await revised_places(tx, earlier)
         places = [
             (each, place)
             for each in earlier
             for place in each.bodies
             if (each.session_pk, place) not in revised
         ]
-        return list(_pieces_of(places[max(0, len(places) - count) :]))
-
-
-def _pieces_of(places: Iterable[tuple[StoredEpisode, int]]) -> Iterator[Episode]:
-    chosen: dict[int, tuple[StoredEpisode, list[int]]] = {}
-    for stored, place in places:
-        chosen.setdefault(stored.pk, (stored, []))[1].append(place)
-    for stored, positions in chosen.values():
-        yield from stored.pieces(positions)
-
-
-async def _newest_pieces(tx: Transaction, taken: Sequence[StoredEpisode]) -> list[Episode]:
-    """The episodes without messages that a later one of their session revises."""
-    revised = await _revised(tx, taken)
-    return [
-        piece
-        for each in taken
-        for piece in each.pieces(
-            place for place in each.bodies if (each.session_pk, place) not in revised
-        )
-    ]
-
-
-async def _revised(tx: Transaction, stored: Sequence[StoredEpisode]) -> set[tuple[int, int]]:
-    """Session and position of messages whose key comes again later in their session."""
-    first: dict[int, int] = {}
-    for each in stored:
-        if any(body.key is not None for body in each.bodies.values()):
-            place = each.skeleton.position
-            first[each.session_pk] = min(place, first.get(each.session_pk, place))
-    revised: set[tuple[int, int]] = set()
-    for session, position in first.items():
-        # Index: episode (session_pk, position).
-        rows = await tx.fetch_all(
-            """
-            SELECT position, keys
-              FROM episode
-             WHERE session_pk = :session
-               AND position >= :position
-               AND keys IS NOT NULL
-             ORDER BY position
-            """,
-            session=session,
-            position=position,
-        )
-        revised |= {(session, place) for place in _overtaken(rows)}
-    return revised
-
-
-def _overtaken(rows: Sequence[Row]) -> Iterator[int]:
-    """Positions of keys that come again later; rows hold a position and key digests."""
-    newest: dict[bytes, int] = {}
-    for start, keys in rows:
-        for place, digest in enumerate(parts(keys), start=start):
-            if digest == NO_KEY:
-                continue
-            if digest in newest:
-                yield newest[digest]
-            newest[digest] = place
+        return list(pieces_of(places[max(0, len(places) - count) :]))

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import LiteralString
+from typing import Any, LiteralString
 
-from memkit_backends.relational.driver import Value
+from memkit_backends.relational.driver import Row, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Which items a search is after: of these scopes (by number), live at `now`, of `kinds`."""
+
+    scopes: list[int]
+    now: int
+    kinds: list[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """Every difference between two databases that the shared nouns can see."""
+    """Every difference between two databases that the shared nouns can see.
+
+    A difference is a fragment where that suffices, and a whole search where it does not.
+    """
 
     name: str
 
@@ -30,17 +42,13 @@ class Dialect:
     each_integer: Callable[[LiteralString], LiteralString]
     """The same for integers."""
 
-    strongest: LiteralString
-    """The CANDIDATE columns of the `:strongest` items that fade last, per scope and policy.
+    strongest: Callable[[Transaction, Ask, int], Coroutine[Any, Any, list[Row]]]
+    """The so many items that fade last, per scope and policy, in falling order of `fades_at`,
+    then rising id: the CANDIDATE columns, whatever stands behind them."""
 
-    Takes `:scopes`, `:now`, `:kinds` (a list, or NULL for all).
-    """
-
-    text: LiteralString
-    """The CANDIDATE columns and the tokens of items that match `:words`, at most `:most`.
-
-    Takes `:scopes`, `:now`, `:kinds` besides.
-    """
-
-    words: Callable[[Sequence[str]], Value]
-    """What `text` expects as `:words`, made of a query's tokens."""
+    text: Callable[
+        [Transaction, Ask, Sequence[str], int], Coroutine[Any, Any, tuple[list[Row], int, bool]]
+    ]
+    """At most so many items that hold any of the tokens: the CANDIDATE columns and the item's
+    tokens; then `population`, and whether there were more. Of more, those with the rarest
+    words stay."""

@@ -8,6 +8,7 @@ from typing import Final, LiteralString
 
 from memkit.decay import from_microseconds
 from memkit.models import Episode, Message, Scope
+from memkit_backends.relational.damage import reads_a_row
 from memkit_backends.relational.driver import Row
 from memkit_backends.relational.messages import load
 
@@ -38,6 +39,7 @@ class StoredEpisode:
     bodies: Mapping[int, Message]
 
     @classmethod
+    @reads_a_row
     def of(cls, row: Row) -> StoredEpisode:
         """What a row of EPISODE columns makes."""
         (pk, episode_id, session_pk, owner, home, session, position, size, *rest) = row

@@ -7,28 +7,25 @@ append is made again, carefully, on what the rows say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from memkit.decay import microseconds
 from memkit.errors import InvalidInput
-from memkit.models import Appended, Episode, Message, Scope, Tail
+from memkit.models import Appended, Episode
 from memkit_backends.relational import scopes
 from memkit_backends.relational.dialect import Dialect
-from memkit_backends.relational.driver import Driver, Row, Transaction
+from memkit_backends.relational.driver import Driver, Transaction
 from memkit_backends.relational.messages import (
-    NO_KEY,
     content_digests,
     dump,
     key_digests,
-    load,
-    load_offsets,
-    parts,
 )
 from memkit_backends.relational.noun import Noun
-from memkit_backends.relational.novelty import Novelty, Verdict, novelty
-from memkit_backends.relational.sessions import Place, SessionLog, Sessions
+from memkit_backends.relational.novelty import Novelty, novelty
+from memkit_backends.relational.sessions import SessionLog, Sessions
+from memkit_backends.relational.verdicts import certain_novelty, row_at
 
 Name = tuple[str, str]
 """A session: the key of the scope it was recorded with, and its id."""
@@ -62,7 +59,7 @@ class _Addition:
 
 
 class Episodes(Noun):
-    """`Store.append` and `Store.tail`."""
+    """`Store.append`."""
 
     def __init__(self, driver: Driver, dialect: Dialect) -> None:
         super().__init__(driver, dialect)
@@ -131,10 +128,6 @@ class Episodes(Noun):
         await scopes.number(tx, episode.home)
         await _read_on(tx, log)
         return log
-
-    async def tail(self, scope: Scope, session_id: str, *, limit: int) -> Tail:
-        """See `Store.tail`."""
-        return await self._driver.read(partial(_tail, scope, session_id, limit))
 
 
 def _name(episode: Episode) -> Name:
@@ -207,7 +200,7 @@ async def _try_append(
         return before
     if expected_head not in {None, log.head}:
         return Appended(episode_id=None, head=log.head, stale=True)
-    found = await _novelty(tx, episode, log, revise=revise)
+    found = await certain_novelty(tx, episode, log, revise=revise)
     if not found.messages:
         holder = await _holder(tx, log, found.holder)
         return Appended(episode_id=holder, head=log.head, skipped=found.skipped)
@@ -245,53 +238,8 @@ async def _answer_before(tx: Transaction, episode: Episode, log: SessionLog) -> 
     )
 
 
-async def _novelty(tx: Transaction, episode: Episode, log: SessionLog, *, revise: bool) -> Novelty:
-    sort = partial(novelty, episode.messages, log, session_id=episode.session_id)
-    found = sort(revise=True)
-    if not found.doubts and (revise or not found.revised):
-        return found
-    return sort(revise=revise, verdicts=await _verdicts(tx, log, found.doubts))
-
-
-async def _verdicts(
-    tx: Transaction, log: SessionLog, doubts: Mapping[str, Place]
-) -> dict[str, Verdict]:
-    verdicts: dict[str, Verdict] = {}
-    for key, place in doubts.items():
-        row = await _row_at(tx, log, place.position)
-        verdicts[key] = _verdict(row, key, place.position)
-    return verdicts
-
-
-def _verdict(row: Row, key: str, position: int) -> Verdict:
-    _, start, size, bodies, forgotten = row
-    if position - start in load_offsets(forgotten, size):
-        return "forgotten"
-    body = load(bodies)[position - start] if bodies else None
-    return "same" if body is None or body.key == key else "other"
-
-
-async def _row_at(tx: Transaction, log: SessionLog, position: int) -> Row:
-    # Index: episode (session_pk, position).
-    row = await tx.fetch_one(
-        """
-        SELECT id, position, size, messages, forgotten
-          FROM episode
-         WHERE session_pk = :session
-           AND position <= :position
-         ORDER BY position DESC
-         LIMIT 1
-        """,
-        session=log.pk,
-        position=position,
-    )
-    if row is None:
-        raise AssertionError("a recorded position has a row")
-    return row
-
-
 async def _holder(tx: Transaction, log: SessionLog, position: int | None) -> str | None:
-    return None if position is None else str((await _row_at(tx, log, position))[0])
+    return None if position is None else str((await row_at(tx, log, position))[0])
 
 
 async def _insert(session: int, addition: _Addition, tx: Transaction) -> bool:
@@ -324,43 +272,3 @@ async def _insert(session: int, addition: _Addition, tx: Transaction) -> bool:
         expires_at=None if episode.expires_at is None else microseconds(episode.expires_at),
     )
     return stored == 1
-
-
-async def _tail(scope: Scope, session_id: str, limit: int, tx: Transaction) -> Tail:
-    # Index: session (scope_pk, name), then episode (session_pk, position) from its end.
-    rows = await tx.fetch_all(
-        """
-        SELECT episode.position, episode.size, episode.keys, episode.digests,
-               CASE WHEN episode.keys IS NULL THEN NULL ELSE episode.messages END
-          FROM scope
-          JOIN session ON session.scope_pk = scope.pk AND session.name = :session
-          JOIN episode ON episode.session_pk = session.pk
-         WHERE scope.key = :scope
-         ORDER BY episode.position DESC
-         LIMIT :most
-        """,
-        scope=scope.key,
-        session=session_id,
-        most=max(limit, 1),
-    )
-    digests: list[str] = []
-    keys: list[str | None] = []
-    for _, _, row_keys, row_digests, bodies in rows:
-        if len(digests) >= limit:
-            break
-        digests[:0] = [digest.hex() for digest in parts(row_digests)]
-        keys[:0] = _keys(row_keys, len(row_digests) // len(NO_KEY), load(bodies))
-    cut = max(0, len(digests) - limit)
-    head = rows[0][0] + rows[0][1] if rows else 0
-    return Tail(head=head, digests=tuple(digests[cut:]), keys=tuple(keys[cut:]))
-
-
-def _keys(digests: bytes | None, size: int, bodies: Sequence[Message | None]) -> list[str | None]:
-    """The keys of one row: as they are where a body is left, else as their `key_hash`."""
-    if digests is None:
-        return [None] * size
-    left = bodies or (None,) * size
-    return [
-        None if digest == NO_KEY else body.key if body and body.key else digest.hex()
-        for digest, body in zip(parts(digests), left, strict=True)
-    ]

@@ -101,7 +101,11 @@ class Forgetting(Noun):
         homes = homes or [await scopes.number(tx, target.scope)]
         epoch = await self._raise_epochs(tx, homes, at)
         keys = frozenset(target.keys) if isinstance(target, Messages) else frozenset[str]()
-        said = Said({each.id: each.places for each in chosen}, keys)
+        said = Said(
+            whole=frozenset(each.id for each in chosen if each.is_whole),
+            places={each.id: each.places for each in chosen if not each.is_whole},
+            keys=keys,
+        )
         orphans = await lose_sources(tx, self._dialect, homes, said)
         items = await bury(tx, self._dialect, orphans, at)
         if replacement is None:

@@ -7,7 +7,7 @@ to them here, in plain values; then what became of them is written in one go.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
@@ -58,12 +58,17 @@ class Holding:
         self.items = dict(self.before)
 
     def carry_out(self, changes: Changes) -> Applied:
-        """Apply the changes; what ends comes first, so that nothing merges into it."""
+        """Apply the changes; what ends comes first, so that nothing merges into it.
+
+        An item that they only add is not there yet to be changed: the first time it is not,
+        so a repetition must not change it either.
+        """
+        new = {item.id for item in changes.add}
         return _summed(
             chain(
                 (self._remove(item_id) for item_id in changes.remove),
-                (self._supersede(each) for each in changes.supersede),
-                (self._update(patch) for patch in changes.update),
+                (self._supersede(each, new) for each in changes.supersede),
+                (self._update(patch, new) for patch in changes.update),
                 (self._add(item) for item in changes.add),
                 (self._reinforce(each) for each in changes.reinforce),
             )
@@ -88,9 +93,9 @@ class Holding:
         known = self.items.pop(item_id, None)
         return item_id, "missing" if known is None else "removed"
 
-    def _supersede(self, end: Supersession) -> Became:
+    def _supersede(self, end: Supersession, new: Container[str]) -> Became:
         item = self.items.get(end.id)
-        if item is None:
+        if item is None or end.id in new:
             return end.id, "missing"
         if item.status != "active":
             return end.id, None
@@ -98,9 +103,9 @@ class Holding:
         self.items[end.id] = item.model_copy(update=values)
         return end.id, "superseded"
 
-    def _update(self, patch: Patch) -> Became:
+    def _update(self, patch: Patch, new: Container[str]) -> Became:
         item = self.items.get(patch.id)
-        if item is None:
+        if item is None or patch.id in new:
             return patch.id, "missing"
         values = {name: getattr(patch, name) for name in patch.model_fields_set}
         self.items[patch.id] = item.model_copy(update=values)

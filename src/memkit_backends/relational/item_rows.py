@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from memkit.decay import from_microseconds, microseconds
 from memkit.models import MemoryItem, Scope, Source
+from memkit_backends.relational.damage import reads_a_row
 from memkit_backends.relational.driver import Parameters, Row
 
 ITEM: Final[LiteralString] = """
@@ -23,6 +24,7 @@ ITEM: Final[LiteralString] = """
 """The columns of a whole item, of `item` joined to its `scope`; its sources are rows apart."""
 
 
+@reads_a_row
 def item_of(row: Row, sources: Sequence[Source]) -> MemoryItem:
     """The item that a row of ITEM columns and its sources make."""
     (_, item_id, scope, status, kind, origin, policy, *rest) = row
@@ -102,6 +104,7 @@ def source_columns_of(item_pk: int, ordinal: int, source: Source) -> Parameters:
     }
 
 
+@reads_a_row
 def source_of(row: Row) -> Source:
     """The source that a row makes: episode, session, position, key, time."""
     episode_id, session_id, position, key, recorded_at = row

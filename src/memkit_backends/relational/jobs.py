@@ -10,6 +10,7 @@ from typing import Final, LiteralString
 
 from memkit.decay import from_microseconds, microseconds
 from memkit.models import ConsolidationJob, Scope, Usage
+from memkit_backends.relational.damage import reads_a_row
 from memkit_backends.relational.driver import Row, Transaction
 from memkit_backends.relational.noun import Noun
 
@@ -21,6 +22,7 @@ JOB: Final[LiteralString] = """
 """The columns of a job, of `job` joined to its `scope`."""
 
 
+@reads_a_row
 def job_of(row: Row) -> ConsolidationJob:
     """The job that a row of JOB columns makes."""
     (job_id, scope, status, episode_ids, added, updated, removed, reinforced, *rest) = row

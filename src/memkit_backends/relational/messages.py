@@ -13,6 +13,7 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from memkit.models import Message, key_hash
+from memkit_backends.relational.damage import reads_a_row
 
 DIGEST_BYTES = 8
 NO_KEY = bytes(DIGEST_BYTES)
@@ -28,6 +29,7 @@ def dump(messages: Sequence[Message | None]) -> str | None:
     return _BODIES.dump_json(tuple(messages)).decode()
 
 
+@reads_a_row
 def load(bodies: str | None) -> tuple[Message | None, ...]:
     """What `dump` made, None where a message was forgotten."""
     return () if bodies is None else _BODIES.validate_json(bodies)
@@ -42,6 +44,7 @@ def dump_offsets(offsets: Iterable[int]) -> str:
     return json.dumps(sorted(offsets), separators=(",", ":"))
 
 
+@reads_a_row
 def load_offsets(offsets: str | None, size: int) -> frozenset[int]:
     """What `dump_offsets` made, or `ALL` of an episode of `size`; NULL is none."""
     if offsets is None:

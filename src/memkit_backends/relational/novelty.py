@@ -12,25 +12,29 @@ from memkit.models import Message
 from memkit_backends.relational.messages import key_digest
 from memkit_backends.relational.sessions import Place, SessionLog
 
-Verdict = Literal["same", "forgotten", "other"]
-"""What the rows say of a key that is known with another content: it is that key; it was
-forgotten; it is another key that shares its digest."""
+Content = tuple[str, str]
+"""A key with one of its contents, by digest."""
 
-NOT_ASKED: Mapping[str, Verdict] = MappingProxyType({})
+Verdict = Literal["changed", "forgotten", "other"]
+"""What the rows say of a key that is known with another content: that content is new to it;
+the key or that content of it was forgotten; it is another key that shares its digest."""
+
+NOT_ASKED: Mapping[Content, Verdict] = MappingProxyType({})
 
 
 @dataclass(slots=True)
 class Novelty:
     """The messages to store, and what became of the others.
 
-    `doubts` names keys known with another content, and where: only the rows can say what
-    they are. `holder` is the position of the last message that was skipped.
+    `doubts` are contents other than the one their key is known with, and where that is: only
+    the rows can say what they are. `holder` is the position for whose sake the last message
+    was skipped.
     """
 
     messages: list[Message] = field(default_factory=list)
     skipped: int = 0
     revised: int = 0
-    doubts: dict[str, Place] = field(default_factory=dict)
+    doubts: dict[Content, Place] = field(default_factory=dict)
     holder: int | None = None
 
 
@@ -40,7 +44,7 @@ def novelty(
     *,
     session_id: str,
     revise: bool,
-    verdicts: Mapping[str, Verdict] = NOT_ASKED,
+    verdicts: Mapping[Content, Verdict] = NOT_ASKED,
 ) -> Novelty:
     """Sort `messages` into new, known and doubtful; `MessageConflict` as `append` has it."""
     found = Novelty()
@@ -50,7 +54,7 @@ def novelty(
         if key is None:
             found.messages.append(message)
             continue
-        verdict = verdicts.get(key)
+        verdict = verdicts.get((key, message.digest))
         place = None if verdict == "other" else log.places.get(key_digest(key))
         known = here.get(key) or (place.digest.hex() if place else None)
         if known is not None and (verdict == "forgotten" or known == message.digest):
@@ -58,7 +62,7 @@ def novelty(
             found.holder = place.position if place else None
             continue
         if known is not None and place is not None and verdict is None:
-            found.doubts[key] = place
+            found.doubts[key, message.digest] = place
             continue
         if known is not None and not revise:
             raise MessageConflict(key, session_id=session_id)

@@ -10,6 +10,7 @@ from typing import Literal, LiteralString, TypeVar, assert_never, overload
 from memkit.decay import from_microseconds
 from memkit.errors import InvalidInput
 from memkit.models import ConsolidationJob, Episode, MemoryItem, Page, Scope, Tombstone
+from memkit_backends.relational.damage import reads_a_row
 from memkit_backends.relational.driver import Row, Transaction, Value
 from memkit_backends.relational.episode_rows import EPISODE, EPISODES, StoredEpisode
 from memkit_backends.relational.item_rows import ITEM
@@ -204,6 +205,7 @@ async def _tombstone_page(span: Span, tx: Transaction) -> Page[Tombstone]:
     return _page(stones, len(rows) > span.limit, lambda stone: stone.id)
 
 
+@reads_a_row
 def _tombstone(row: Row) -> Tombstone:
     stone_id, scope, content_hash, at = row
     return Tombstone(

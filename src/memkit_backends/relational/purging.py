@@ -24,6 +24,8 @@ class Purging(Noun):
         """See `Store.purge`. Items go first, then episodes, the longest expired first."""
         if not force:
             await self._refuse_the_future(now)
+        if limit < 1:
+            raise InvalidInput(f"a purge deletes at least one row, not {limit}")
         stamp = microseconds(now)
         if dry_run:
             return await self._driver.read(partial(self._expired, stamp, limit))

@@ -12,15 +12,21 @@ from memkit_backends.relational.dialect import Dialect
 from memkit_backends.relational.driver import Transaction
 
 
+async def known(tx: Transaction, key: str) -> int | None:
+    """The number of the scope with this key, if it has one."""
+    row = await tx.fetch_one("SELECT pk FROM scope WHERE key = :scope", scope=key)
+    return None if row is None else int(row[0])
+
+
 async def number(tx: Transaction, scope: Scope) -> int:
     """The number of `scope`, given out now if it is new."""
     await tx.execute(
         "INSERT INTO scope (key) VALUES (:scope) ON CONFLICT (key) DO NOTHING", scope=scope.key
     )
-    row = await tx.fetch_one("SELECT pk FROM scope WHERE key = :scope", scope=scope.key)
-    if row is None:
+    found = await known(tx, scope.key)
+    if found is None:
         raise AssertionError("a scope's row is never deleted")
-    return int(row[0])
+    return found
 
 
 class Held(NamedTuple):

@@ -12,10 +12,11 @@ from memkit_backends.relational.pages import Pages
 from memkit_backends.relational.purging import Purging
 from memkit_backends.relational.settling import Settling
 from memkit_backends.relational.statistics import Statistics
+from memkit_backends.relational.tails import Tails
 
 
 class RelationalStore(
-    Episodes, Finding, Items, Pages, Statistics, Forgetting, Purging, Claims, Settling, Jobs
+    Episodes, Tails, Finding, Items, Pages, Statistics, Forgetting, Purging, Claims, Settling, Jobs
 ):
     """A `Store` and a `Ledger`. Each noun keeps to its own tables and its own file."""
 

@@ -35,6 +35,9 @@ def translated(error: sqlite3.Error) -> StoreError:
     # Text of SQLite may quote what was asked, so it stays in the chained exception.
     code: int | None = getattr(error, "sqlite_errorcode", None)
     name: str = getattr(error, "sqlite_errorname", type(error).__name__)
+    if code is None and isinstance(error, sqlite3.OperationalError):
+        # Raised by Python itself, for text that is not UTF-8.
+        code = sqlite3.SQLITE_CORRUPT
     kind, advice = _MEANINGS.get(
         (code or 0) & _PRIMARY, (StoreError, "SQLite refused the statement")
     )

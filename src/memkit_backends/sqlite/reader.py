@@ -28,6 +28,10 @@ class Reader:
         for call in calls:
             self._answer(connection, call)
 
+    def expects(self) -> tuple[int, float]:
+        """See `Server.expects`: readers share nothing, so they wait for nobody."""
+        return 1, 0.0
+
     def part(self, connection: sqlite3.Connection) -> None:
         """See `Server.part`."""
         connection.close()

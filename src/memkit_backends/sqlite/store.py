@@ -23,20 +23,23 @@ logger = logging.getLogger(__name__)
 class SQLiteStore(RelationalStore):
     """A `Store`, a `Ledger`, and what `Maintains` itself."""
 
-    capabilities = Capabilities(
-        name="sqlite", transactions=True, consistency="immediate", leases="exclusive"
-    )
-
-    def __init__(self, driver: SqliteDriver) -> None:
+    def __init__(self, driver: SqliteDriver, *, durable: bool = True) -> None:
         super().__init__(driver, SQLITE)
         self._file = driver
+        self.capabilities = Capabilities(
+            name="sqlite",
+            durable=durable,
+            transactions=True,
+            consistency="immediate",
+            leases="exclusive",
+        )
 
     @classmethod
     async def open(cls, options: Options) -> SQLiteStore:
         """Open the store that `options` describe; a new file gets its schema."""
         if upkeep.may_lose_commits(sqlite3.sqlite_version_info):
             logger.info("%s", upkeep.WAL_RESET)
-        return cls(await opened(options))
+        return cls(await opened(options), durable=options.path is not None)
 
     async def migrate(self, *, dry_run: bool = False) -> Migrated:
         """See `Maintains.migrate`."""

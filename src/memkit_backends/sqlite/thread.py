@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -60,6 +61,9 @@ def _settle(calls: Iterable[Call]) -> None:
         call.settle()
 
 
+MOMENT = 0.00005
+"""Seconds between two looks at a mailbox to which more is likely to come."""
+
 Mailbox = SimpleQueue[Call | None]
 """What a thread is to do next; None ends it."""
 
@@ -73,6 +77,10 @@ class Server(Protocol):
 
     def serve(self, connection: sqlite3.Connection, calls: list[Call]) -> None:
         """Carry the calls out and leave answer or error in each."""
+        ...
+
+    def expects(self) -> tuple[int, float]:
+        """How many calls are likely to come at once, and how many seconds they are worth."""
         ...
 
     def part(self, connection: sqlite3.Connection) -> None:
@@ -129,8 +137,8 @@ def _run(server: Server, mailbox: Mailbox, most: int, opened: Call, ended: Call)
         return
     answer([opened])
     try:
-        while calls := _next(mailbox, most):
-            server.serve(connection, calls)
+        while calls := _next(mailbox, most, *server.expects()):
+            _serve(server, connection, calls)
             answer(calls)
             # Not kept while waiting for the next ones.
             calls.clear()
@@ -139,10 +147,25 @@ def _run(server: Server, mailbox: Mailbox, most: int, opened: Call, ended: Call)
         answer([ended])
 
 
-def _next(mailbox: Mailbox, most: int) -> list[Call]:
+def _serve(server: Server, connection: sqlite3.Connection, calls: list[Call]) -> None:
+    try:
+        server.serve(connection, calls)
+    except BaseException as exc:  # noqa: BLE001  # a thread that died would leave callers waiting
+        for call in calls:
+            call.error = call.error or known(exc)
+
+
+def _next(mailbox: Mailbox, most: int, expected: int, patience: float) -> list[Call]:
     """The calls that wait, at least one and at most `most`; none at the end."""
     calls: list[Call] = []
-    while not calls or (len(calls) < most and not mailbox.empty()):
+    deadline = 0.0
+    while not calls or len(calls) < most:
+        if calls and mailbox.empty():
+            deadline = deadline or time.monotonic() + patience
+            if len(calls) >= expected or time.monotonic() >= deadline:
+                break
+            time.sleep(MOMENT)
+            continue
         call = mailbox.get()
         if call is None:
             # Seen again by the next turn, or by the next thread at this mailbox.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, LiteralString, TypeVar
 
 from memkit_backends.relational.driver import Parameters, Row, Value
@@ -67,10 +67,11 @@ class SqliteTransaction:
         return cursor
 
 
-def _adapted(parameters: Parameters) -> dict[str, str | int | float | bytes | None]:
+def _adapted(parameters: Parameters) -> Mapping[str, Value]:
+    """The parameters as SQLite takes them: a list is its JSON."""
+    if not any(type(value) is list for value in parameters.values()):
+        return parameters
     return {
-        name: value
-        if value is None or isinstance(value, str | int | float | bytes)
-        else json.dumps(value)
+        name: json.dumps(value) if isinstance(value, list) else value
         for name, value in parameters.items()
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 from collections.abc import Callable
 from itertools import groupby
 from typing import LiteralString
@@ -16,6 +17,11 @@ logger = logging.getLogger(__name__)
 
 GROUP = 64
 """The most calls that share a commit."""
+
+
+SHARE_OF_COMMIT = 0.5
+LONGEST_PATIENCE = 0.002
+"""Seconds that a call waits at most for others to share its commit with."""
 
 
 class _UndoneError(Exception):
@@ -38,6 +44,8 @@ class Writer:
     ) -> None:
         self._open = open_connection
         self._failpoint = failpoint
+        self._group = 1
+        self._seconds = 0.0
 
     def connect(self) -> sqlite3.Connection:
         """See `Server.connect`."""
@@ -45,6 +53,19 @@ class Writer:
 
     def serve(self, connection: sqlite3.Connection, calls: list[Call]) -> None:
         """See `Server.serve`."""
+        begun = time.monotonic()
+        self._serve(connection, calls)
+        self._group, self._seconds = len(calls), time.monotonic() - begun
+
+    def expects(self) -> tuple[int, float]:
+        """See `Server.expects`.
+
+        Callers that were answered together come back together, a moment apart. Waiting for
+        them is worth a part of what a commit of their own would cost.
+        """
+        return self._group, min(self._seconds * SHARE_OF_COMMIT, LONGEST_PATIENCE)
+
+    def _serve(self, connection: sqlite3.Connection, calls: list[Call]) -> None:
         for alone, following in groupby(calls, key=lambda call: call.alone):
             together = list(following)
             if alone:
