@@ -45,7 +45,7 @@ class Retelling:
         return Extraction(
             proposals=tuple(
                 Proposal(
-                    content=f"fact {number} of {turn.message.text}, as told in {new_id()}",
+                    content=f"fact {number} of {turn.message.text[:80]}, as told in {new_id()}",
                     importance=0.8,
                     sources=(turn.number,),
                 )
