@@ -87,6 +87,7 @@ def expiry(fades_at: datetime, *, created_at: datetime, ttl: timedelta | None) -
 
 def _shifted(start: datetime, days: float) -> datetime:
     """`start` plus `days`, held between the epoch and just before FOREVER."""
+    start = start.astimezone(UTC)  # elsewhere, days are as long as the clocks say
     latest = (FOREVER - start) / DAY - 1
     earliest = (EPOCH - start) / DAY
     return start + timedelta(days=min(max(days, earliest), latest))

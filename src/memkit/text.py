@@ -33,6 +33,7 @@ _CLITIC = re.compile("['\u2019\u02bc](?:s|(t|d|m|re|ve|ll))(?!\\w)")
 _LETTER_AND_SIGN = re.compile(r"(?<!\w)([a-z])(\+\+|#)")
 _SIGNS = {"++": "pp ", "#": "sharp "}
 _LEFT_OUT_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0655\u0670]")
+_WITHOUT_ACCENTS = frozenset({"english", "porter"})  # elsewhere, endings are told by them
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _IDEOGRAPH = re.compile(f"[{_HAN}]")
 _UNSPACED = re.compile(
@@ -54,10 +55,10 @@ _FUNCTION_WORDS = {
         können mein meine mich mir mit nach nicht noch nur ob oder ohne sein seine sich sie sind
         so um und uns unser von vor war waren warum was welche welcher welches wem wen wenn wer
         werden wie wird wo wir zu zum zur über""",
-    "french": """a ai as au aux avec ce ces cette comme d dans de des du elle elles en est et eu
-        il ils j je l la le les leur lui m ma mais me mes moi mon n ne nos notre nous on ont ou où
-        par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa se ses si son
-        sont suis sur t ta te tes toi ton tu un une vos votre vous y à été être""",
+    "french": """a ai as au aux avec ce ces cette comme comment d dans de des du elle elles en est
+        et eu il ils j je l la le les leur lui m ma mais me mes moi mon n ne nos notre nous on ont
+        ou où par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa se ses si
+        son sont suis sur t ta te tes toi ton tu un une vos votre vous y à été être""",
     "spanish": """a al como con cual cuando cuál cuándo cómo de del donde dónde el ella ellos en
         es esa ese eso esta este esto está fue ha han has hay he la las le les lo los me mi mis
         muy más no nos o para pero por porque que quien quién qué se ser si sin sobre son su sus sí
@@ -76,7 +77,7 @@ _FUNCTION_WORDS = {
         wordt zal ze zich zij zijn zo""",
     "russian": """а без бы был была были было быть в вам вас во вот все вы где да для до его ее
         если есть еще же за и из или им их к как какая какие какой ко когда который кто ли меня мне
-        мной мой моя мы на не него нее нет но ну о об он она они от по почему при с свой себя со
+        мной мой мою моя мы на не него нее нет но ну о об он она они от по почему при с свой себя со
         так там тебя то тот ты у уже что чтобы это этот я""",  # noqa: RUF001  # Cyrillic looks like Latin
 }
 
@@ -227,10 +228,16 @@ def _pairs(characters: Sequence[str]) -> Iterator[str]:
 def _stem(word: str, language: str) -> str:
     # A stemmer keeps the word it works on, so none is shared between threads.
     make = _algorithm(language)
-    stem = make().stemWord(word) if make else word
-    if stem.isascii():
-        return stem
-    bare = _LEFT_OUT_MARKS.sub("", unicodedata.normalize("NFD", stem))
+    if language in _WITHOUT_ACCENTS:
+        word = _bare(word)
+    return _bare(make().stemWord(word) if make else word)
+
+
+def _bare(word: str) -> str:
+    """`word` without the marks that people leave out when they type."""
+    if word.isascii():
+        return word
+    bare = _LEFT_OUT_MARKS.sub("", unicodedata.normalize("NFD", word))
     return unicodedata.normalize("NFC", bare)
 
 

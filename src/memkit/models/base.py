@@ -43,8 +43,20 @@ class Model(BaseModel):
 
 def _advice(name: str, error: ValidationError) -> str:
     problems = error.errors(include_input=False, include_context=False, include_url=False)
-    listed = (f"{'.'.join(map(str, each['loc'])) or name}: {each['msg']}" for each in problems)
+    # The one message of pydantic that quotes what it was given.
+    unknown_tag = {"union_tag_invalid": "has an unknown type"}
+    listed = (
+        f"{_place(each['loc']) or name}: {unknown_tag.get(each['type'], each['msg'])}"
+        for each in problems
+    )
     return f"not a valid {name}: {'; '.join(listed)}"
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """Names and numbers; a caller's own keys may be anything, and are then left out."""
+    return ".".join(
+        str(part) if isinstance(part, int) or part.isidentifier() else "?" for part in location
+    )
 
 
 def new_id() -> str:

@@ -72,7 +72,7 @@ def _answering(
     candidates: Candidates, tokens: Sequence[str], now: datetime, weights: Weights
 ) -> _Rated:
     rows = _by_text_or_strength(candidates)
-    text = relevance(rows, tokens, max(candidates.population, len(rows)), weights)
+    text = relevance(rows, tokens, max(candidates.population, len(rows), 1), weights)
     importances = _importances(rows, now)
     channels = zip(rows, text.own, text.nearby, importances, _recencies(rows), strict=True)
     values = [
