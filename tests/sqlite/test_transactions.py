@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ from random import Random
 import pytest
 
 from memkit.errors import Closed, InvalidInput, MessageConflict, StoreBusy, StoreFull
-from memkit.models import Changes, Episode
+from memkit.models import Appended, Changes, Episode
 from memkit.testing.values import HERE, an_episode, an_item
 from memkit_backends.relational.driver import Transaction
 from memkit_backends.sqlite import open_store
@@ -21,31 +22,31 @@ from memkit_backends.sqlite.store import SQLiteStore
 pytestmark = pytest.mark.anyio
 
 
-async def held(store: SQLiteStore) -> threading.Event:
-    """Keep the writing thread busy until the event is set, so that callers queue."""
+async def queued(
+    store: SQLiteStore, episodes: Sequence[Episode]
+) -> list[list[Appended] | BaseException]:
+    """Append each by a caller of its own, all of them waiting for the writer together."""
     release, begun = threading.Event(), threading.Event()
 
     def wait(_: sqlite3.Connection) -> None:
         begun.set()
         release.wait(20)
 
-    store.waiting = asyncio.create_task(store._file.run(wait))  # type: ignore[attr-defined]
+    waiting = asyncio.create_task(store._file.run(wait))
     await asyncio.to_thread(begun.wait, 20)
-    return release
+    writes = [asyncio.create_task(store.append([each])) for each in episodes]
+    await asyncio.sleep(0)
+    release.set()
+    answers = await asyncio.gather(*writes, return_exceptions=True)
+    await waiting
+    return answers
 
 
 async def test_callers_that_queue_share_a_commit(path: Path) -> None:
     """Many writes that wait together are made durable together."""
     points: list[str] = []
     store = await open_store(path, synchronous="normal", failpoint=points.append)
-    release = await held(store)
-    writes = [
-        asyncio.create_task(store.append([an_episode("tea", session_id=f"s{number}")]))
-        for number in range(20)
-    ]
-    await asyncio.sleep(0)
-    release.set()
-    answers = await asyncio.gather(*writes)
+    answers = await queued(store, [an_episode("tea", session_id=f"s{n}") for n in range(20)])
     assert [answer[0].stored for answer in answers] == [1] * 20
     assert points.count("after commit") == 1
     await store.aclose()
@@ -54,16 +55,9 @@ async def test_callers_that_queue_share_a_commit(path: Path) -> None:
 async def test_one_that_fails_in_a_group_harms_no_other(store: SQLiteStore) -> None:
     """Of callers that share a commit, the one that fails undoes itself alone."""
     await store.append([an_episode("tea", keys=["k"], session_id="s5")])
-    release = await held(store)
-    writes = [
-        asyncio.create_task(
-            store.append([an_episode("coffee", keys=["k"], session_id=f"s{number}")])
-        )
-        for number in range(10)
-    ]
-    await asyncio.sleep(0)
-    release.set()
-    answers = await asyncio.gather(*writes, return_exceptions=True)
+    answers = await queued(
+        store, [an_episode("coffee", keys=["k"], session_id=f"s{number}") for number in range(10)]
+    )
     failed = [number for number, each in enumerate(answers) if isinstance(each, Exception)]
     assert failed == [5]
     assert isinstance(answers[5], MessageConflict)
@@ -80,14 +74,7 @@ async def test_a_group_that_breaks_is_made_again_one_by_one(path: Path) -> None:
             raise sqlite3.OperationalError("the disk fell out")
 
     store = await open_store(path, synchronous="normal", failpoint=fail_thrice)
-    release = await held(store)
-    writes = [
-        asyncio.create_task(store.append([an_episode("tea", session_id=f"s{number}")]))
-        for number in range(6)
-    ]
-    await asyncio.sleep(0)
-    release.set()
-    answers = await asyncio.gather(*writes, return_exceptions=True)
+    answers = await queued(store, [an_episode("tea", session_id=f"s{n}") for n in range(6)])
     kept = [each for each in answers if not isinstance(each, BaseException)]
     assert len(kept) == 4, "the group failed once, then two of its callers alone"
     assert (await store.stats()).episodes == 4
@@ -171,11 +158,15 @@ async def test_a_full_disk_is_said_and_gone_when_there_is_room(store: SQLiteStor
 
     await store._file.run(partial(limit, 5))
     acknowledged: list[Episode] = []
-    with pytest.raises(StoreFull):
+
+    async def fill() -> None:
         for number in range(1000):
             episode = an_episode("tea " * 500, session_id=f"s{number}")
             await store.append([episode])
             acknowledged.append(episode)
+
+    with pytest.raises(StoreFull):
+        await fill()
     kept = (await store.scan("episodes", limit=1000)).rows
     assert {each.id for each in kept} == {each.id for each in acknowledged}
     await store._file.run(partial(limit, 1000))

@@ -32,7 +32,7 @@ class Finding(Noun):
 
     async def find(self, query: Query) -> Candidates:
         """See `Store.find`."""
-        return await self._driver.read(partial(self._find, query))
+        return await self._driver.read_each(partial(self._find, query))
 
     async def _find(self, query: Query, tx: Transaction) -> Candidates:
         scopes = await self._scopes(tx, query)
@@ -74,9 +74,9 @@ class Finding(Noun):
               FROM item
              WHERE item.scope_pk IN ({self._dialect.each_integer(":scopes")})
                AND item.content_hash IN ({self._dialect.each_text(":hashes")})
-               AND item.status = 'active'
+               AND item.status IN ('active', 'quarantined')
                AND item.expires_at > :now
-               AND (:kinds IS NULL OR item.kind IN ({self._dialect.each_text(":kinds")}))
+               AND (item.kind IN ({self._dialect.each_text(":kinds")}) OR :kinds IS NULL)
              ORDER BY item.id
             """,
             scopes=ask.scopes,

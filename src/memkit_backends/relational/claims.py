@@ -88,7 +88,7 @@ class Claims(Noun):
             now=now, budget=budget, lease=lease, idle=idle, max_wait=max_wait, context=context
         )
         # Looked at first, so that asking in vain writes nothing and waits for nobody.
-        if await self._driver.read(partial(self._owner, scope, terms)) is None:
+        if await self._driver.read_each(partial(self._owner, scope, terms)) is None:
             return None
         return await self._driver.write(partial(self._claim, scope, terms, new_id()))
 

@@ -53,12 +53,20 @@ class Driver(Protocol):
         """Run work that only reads, on one state of the store."""
         ...
 
-    async def write(self, work: Work[Answer]) -> Answer:
-        """Run work and commit, or roll back on any exception, which is passed on."""
+    async def read_each(self, work: Work[Answer]) -> Answer:
+        """`read` where a later statement may see a newer state than the one before it."""
+        ...
+
+    async def write(self, work: Work[Answer], *, repeatable: bool = False) -> Answer:
+        """Run work and commit, or roll back on any exception, which is passed on.
+
+        `repeatable`: to run it again after it was committed changes nothing and answers the
+        same. A driver that lost the answer to a commit does so; else it is `OutcomeUnknown`.
+        """
         ...
 
     async def write_once(self, work: Work[Answer]) -> Answer:
-        """`write` for work of a single statement, which is a transaction by itself."""
+        """`write` for repeatable work of one statement, which is a transaction by itself."""
         ...
 
     async def aclose(self) -> None:

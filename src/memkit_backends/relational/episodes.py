@@ -80,7 +80,7 @@ class Episodes(Noun):
             if answer is not None:
                 return [answer]
         answers, logs = await self._driver.write(
-            partial(self._append_all, episodes, expected_head, revise=revise)
+            partial(self._append_all, episodes, expected_head, revise=revise), repeatable=True
         )
         for name, log in logs.items():
             self._sessions.put(name, log)

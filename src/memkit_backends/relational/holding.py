@@ -142,7 +142,7 @@ class Holding:
 
     def _twin(self, item: MemoryItem) -> MemoryItem | None:
         """The item that says the same already. One that has expired since counts as absent."""
-        if item.key is not None or item.status != "active":
+        if item.key is not None or item.status == "superseded":
             return None
         known = (self.items[each] for each in sorted(self.items))
         return next((each for each in known if _absorbs(each, item)), None)
@@ -151,7 +151,10 @@ class Holding:
         item = self.items.get(met.id)
         if item is None:
             return met.id, "missing"
-        values: dict[str, object] = {"sources": _joined(item.sources, met.sources)}
+        values: dict[str, object] = {
+            "sources": _joined(item.sources, met.sources),
+            "observed_at": max(item.observed_at, met.observed_at or item.observed_at),
+        }
         if met.fades_at > item.fades_at:
             dates = ("importance", "reinforced_at", "policy", "fades_at", "expires_at")
             values |= {name: getattr(met, name) for name in dates}
@@ -163,7 +166,7 @@ def _absorbs(known: MemoryItem, item: MemoryItem) -> bool:
     return (
         known.content_hash == item.content_hash
         and known.key is None
-        and known.status == "active"
+        and known.status == item.status
         and known.expires_at > item.reinforced_at
     )
 
@@ -176,6 +179,7 @@ def _met_again(twin: MemoryItem, item: MemoryItem) -> Reinforcement:
         policy=item.policy,
         fades_at=item.fades_at,
         expires_at=item.expires_at,
+        observed_at=item.observed_at,
         sources=item.sources,
     )
 

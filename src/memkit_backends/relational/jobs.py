@@ -73,11 +73,11 @@ class Jobs(Noun):
 
     async def settled(self, scope: Scope, checksum: str) -> bool:
         """See `Ledger.settled`."""
-        return await self._driver.read(partial(_settled, scope, checksum))
+        return await self._driver.read_each(partial(_settled, scope, checksum))
 
     async def requeue(self, job_ids: Sequence[str]) -> int:
         """See `Ledger.requeue`. What was settled, purged or forgotten since stays as it is."""
-        return await self._driver.write(partial(self._requeue, job_ids))
+        return await self._driver.write(partial(self._requeue, job_ids), repeatable=True)
 
     async def _requeue(self, job_ids: Sequence[str], tx: Transaction) -> int:
         # Index: job (id).

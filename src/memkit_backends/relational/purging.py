@@ -37,7 +37,7 @@ class Purging(Noun):
 
     async def _refuse_the_future(self, now: datetime) -> None:
         # The store's clock rather than the system's: they need not be on one machine.
-        row = await self._driver.read(self._clock)
+        row = await self._driver.read_each(self._clock)
         if microseconds(now - DAY) > row:
             raise InvalidInput(
                 "purge was given a time more than a day ahead of the store's clock; "

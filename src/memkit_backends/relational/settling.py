@@ -37,7 +37,7 @@ class Settling(Noun):
 
     async def renew(self, claim: Claim, *, lease: timedelta) -> Claim:
         """See `Ledger.renew`."""
-        await self._driver.write(partial(self._renew, claim, lease))
+        await self._driver.write(partial(self._renew, claim, lease), repeatable=True)
         return claim
 
     async def _renew(self, claim: Claim, lease: timedelta, tx: Transaction) -> None:
@@ -62,7 +62,9 @@ class Settling(Noun):
         """
         if isinstance(outcome, Completed):
             refuse_what_cannot_be_kept(claim.scope, outcome.changes)
-        return await self._driver.write(partial(self._settle, claim, outcome, now))
+        return await self._driver.write(
+            partial(self._settle, claim, outcome, now), repeatable=True
+        )
 
     async def _settle(
         self, claim: Claim, outcome: SettleOutcome, now: datetime, tx: Transaction

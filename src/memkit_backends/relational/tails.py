@@ -16,7 +16,7 @@ class Tails(Noun):
 
     async def tail(self, scope: Scope, session_id: str, *, limit: int) -> Tail:
         """See `Store.tail`."""
-        return await self._driver.read(partial(_tail, scope, session_id, limit))
+        return await self._driver.read_each(partial(_tail, scope, session_id, limit))
 
 
 async def _tail(scope: Scope, session_id: str, limit: int, tx: Transaction) -> Tail:
