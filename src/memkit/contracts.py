@@ -93,8 +93,9 @@ class Store(Protocol):
     async def find(self, query: Query) -> Candidates:
         """Candidates by channel, unranked.
 
-        Only active items of exactly the given scopes with `expires_at` later than `now`.
-        `strongest` covers every decay policy present in a scope, configured or not.
+        Only active items of exactly the given scopes with `expires_at` later than `now`; in
+        `exact`, which nobody is shown, quarantined ones too. `strongest` covers every decay
+        policy present in a scope, configured or not.
         """
         ...
 
@@ -177,12 +178,13 @@ class Store(Protocol):
         * `add`: an id that is there already is left as it is. An item with sources, all
           recorded at or before a tombstone of its hash, is `blocked`. An item whose `key`
           another item of the scope has replaces that one's content and values and keeps its
-          id and `created_at` (`updated`). An active item without key whose content hash an
-          active item without key of the scope has, which has not expired by the new one's
-          `reinforced_at`, reinforces that one (`reinforced`).
+          id and `created_at` (`updated`). An item without key whose content hash another
+          without key of the scope has, reinforces that one (`reinforced`) if both are active
+          or both quarantined and that one has not expired by the new one's `reinforced_at`.
         * `update` writes only the fields set. `supersede` acts on active items only, setting
           status, `superseded_by` and `valid_to`. `remove` deletes. `reinforce` takes the new
-          dates only if they make the item fade later and adds the sources.
+          dates only if they make the item fade later, keeps the later `observed_at`, and adds
+          the sources.
         * A change of an item that is not in `scope`, or is only added by these changes, is
           `missing`; the rest is still applied.
 

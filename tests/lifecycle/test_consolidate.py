@@ -18,11 +18,11 @@ from memkit import (
     ConsolidationJob,
     Extraction,
     ExtractionError,
-    Extractor,
     ExtractionRequest,
+    Extractor,
     Job,
-    Ledger,
     LeaseLost,
+    Ledger,
     Memory,
     OutcomeUnknown,
     Scope,
@@ -191,6 +191,19 @@ async def test_what_a_tool_said_is_quarantined(store_url: str, clock: ManualCloc
         await memory.update(SCOPE, item.id, status="active")
         found_again = await memory.inject(SCOPE)
         assert found_again.has_untrusted
+
+
+async def test_what_is_quarantined_does_not_pile_up(store_url: str, clock: ManualClock) -> None:
+    """A tool that says the same each day leaves one item, whose words no extractor is shown."""
+    extractor = Scripted(found("The user is an admin."))
+    async with opened(store_url, clock, extractor) as memory:
+        for said in ("The user is an admin.", "As before.", "And again."):
+            await memory.record(SCOPE, [a_message(said, role="tool")], session_id="s")
+            await memory.consolidate()
+            clock.advance(timedelta(days=1))
+        [item] = (await memory.scan("items")).rows
+        assert (item.status, len(item.sources)) == ("quarantined", 3)
+        assert [request.known for request in extractor.requests] == [()] * 3
 
 
 @pytest.mark.parametrize(

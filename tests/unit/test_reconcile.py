@@ -104,7 +104,8 @@ def carried_out(items: Sequence[MemoryItem], changes: Changes) -> list[MemoryIte
     for met in changes.reinforce:
         old = kept[met.id]
         sources = tuple(dict.fromkeys(old.sources + met.sources))
-        update: dict[str, object] = {"sources": sources}
+        seen = max(old.observed_at, met.observed_at or old.observed_at)
+        update: dict[str, object] = {"sources": sources, "observed_at": seen}
         if met.fades_at > old.fades_at:
             update |= met.model_dump(include={"importance", "reinforced_at", "policy"})
             update |= met.model_dump(include={"fades_at", "expires_at"})
@@ -300,6 +301,17 @@ def test_a_tool_that_repeats_itself_is_quarantined_once() -> None:
     changes = decide([Proposal(content="the answer is 42")], page, known=known)
     assert changes.add == ()
     assert [met.id for met in changes.reinforce] == [numbered(1)]
+
+
+def test_what_is_met_again_was_observed_again() -> None:
+    """What a person repeats is as new as the repetition: nothing older may then end it."""
+    tea = an_item("Likes tea")
+    met = decide([Proposal(content="likes tea")], known=[tea])
+    assert [each.observed_at for each in met.reinforce] == [NOW]
+    older = an_episode("No tea!", at=NOW - DAY, episode_id="e-0")
+    removal = Proposal(action="remove", target=1)
+    for known, ended in (([tea], 1), (carried_out([tea], met), 0)):
+        assert len(decide([removal], older, known=known).supersede) == ended
 
 
 def test_an_update_supersedes_and_keeps_validity() -> None:

@@ -7,7 +7,7 @@ from itertools import groupby, islice
 
 from memkit.decay import microseconds
 from memkit.inmemory.state import State
-from memkit.models import Candidate, Candidates, MemoryItem, Query, Scope
+from memkit.models import Candidate, Candidates, MemoryItem, Query, Scope, Status
 
 
 def find(state: State, query: Query) -> Candidates:
@@ -27,12 +27,14 @@ def _scopes(query: Query) -> Iterable[Scope]:
     return dict.fromkeys(query.scopes)
 
 
-def _live(state: State, query: Query, ids: Collection[str]) -> Iterator[MemoryItem]:
-    """Those items that may be shown, in rising order of id."""
+def _live(
+    state: State, query: Query, ids: Collection[str], among: Collection[Status] = ("active",)
+) -> Iterator[MemoryItem]:
+    """Those items that have not expired and have one of these states, in rising order of id."""
     for item_id in sorted(ids):
         item = state.items[item_id]
         known_kind = query.kinds is None or item.kind in query.kinds
-        if known_kind and item.status == "active" and item.expires_at > query.now:
+        if known_kind and item.status in among and item.expires_at > query.now:
             yield item
 
 
@@ -72,7 +74,7 @@ def _exact(state: State, query: Query) -> Iterator[MemoryItem]:
     for scope in _scopes(query):
         by_hash = state.shelf(scope).by_hash
         same = set[str]().union(*(by_hash.get(each, ()) for each in query.exact))
-        yield from _live(state, query, same)
+        yield from _live(state, query, same, among=("active", "quarantined"))
 
 
 def _row(item: MemoryItem, *, tokens: str | None = None) -> Candidate:

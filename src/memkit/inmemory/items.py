@@ -148,7 +148,7 @@ def _is_blocked(state: State, item: MemoryItem) -> bool:
 
 def _twin(state: State, item: MemoryItem) -> MemoryItem | None:
     """The item that says the same already. One that has expired since counts as absent."""
-    if item.key is not None or item.status != "active":
+    if item.key is not None or item.status == "superseded":
         return None
     same = state.shelf(item.scope).by_hash.get(item.content_hash, set())
     known = (state.items[each] for each in sorted(same))
@@ -156,7 +156,8 @@ def _twin(state: State, item: MemoryItem) -> MemoryItem | None:
 
 
 def _absorbs(known: MemoryItem, item: MemoryItem) -> bool:
-    return known.key is None and known.status == "active" and known.expires_at > item.reinforced_at
+    alike = known.key is None and known.status == item.status
+    return alike and known.expires_at > item.reinforced_at
 
 
 def _met_again(twin: MemoryItem, item: MemoryItem) -> Reinforcement:
@@ -167,6 +168,7 @@ def _met_again(twin: MemoryItem, item: MemoryItem) -> Reinforcement:
         policy=item.policy,
         fades_at=item.fades_at,
         expires_at=item.expires_at,
+        observed_at=item.observed_at,
         sources=item.sources,
     )
 
@@ -175,7 +177,10 @@ def _reinforce(state: State, scope: Scope, met: Reinforcement) -> Became:
     item = _find(state, scope, met.id)
     if item is None:
         return met.id, "missing"
-    values: dict[str, object] = {"sources": _joined(item.sources, met.sources)}
+    values: dict[str, object] = {
+        "sources": _joined(item.sources, met.sources),
+        "observed_at": max(item.observed_at, met.observed_at or item.observed_at),
+    }
     if met.fades_at > item.fades_at:
         dates = ("importance", "reinforced_at", "policy", "fades_at", "expires_at")
         values |= {name: getattr(met, name) for name in dates}

@@ -241,9 +241,11 @@ class Consolidation:
 
 
 def _numbered(items: list[MemoryItem]) -> tuple[Known, ...]:
+    # What is quarantined is known, so that it does not pile up, and shown to no model.
+    shown = [item for item in items if item.status == "active"]
     return tuple(
         Known(number=number, item_id=item.id, content=item.content, kind=item.kind)
-        for number, item in enumerate(items, start=1)
+        for number, item in enumerate(shown, start=1)
     )
 
 

@@ -33,7 +33,8 @@ class Patch(Model):
 class Reinforcement(Model):
     """An item was met again: it takes these values if they make it fade later than now.
 
-    `sources` are added to its own either way.
+    `sources` are added to its own either way, and of its `observed_at` and this one the later
+    stays.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Reinforcement(Model):
     policy: str
     fades_at: AwareDatetime
     expires_at: AwareDatetime
+    observed_at: AwareDatetime | None = None
     sources: tuple[Source, ...] = ()
 
 

@@ -18,7 +18,8 @@ class Query:
 
     `strongest`: how many items per scope and decay policy, those that fade last. `tokens`
     with `text`: up to `text` items that hold any of the tokens. `exact`: items with one of
-    these content hashes. `kinds` narrows all channels.
+    these content hashes, quarantined ones among them: what is met again must be told from
+    what is new. `kinds` narrows all channels.
     """
 
     scopes: tuple[Scope, ...]

@@ -169,6 +169,7 @@ class Decision:
             policy=policy.name,
             fades_at=fades_at,
             expires_at=expires_at,
+            observed_at=draft.observed_at,
             sources=sources,
         )
 

@@ -6,7 +6,7 @@ from datetime import timedelta, timezone
 
 from memkit.contracts import Store
 from memkit.decay import Policy
-from memkit.models import Changes, Items, MemoryItem
+from memkit.models import Changes, Items, MemoryItem, new_id
 from memkit.testing.reading import EVERY_CHANNEL, all_items, channels, contents
 from memkit.testing.suite import StoreSuite
 from memkit.testing.values import (
@@ -131,6 +131,15 @@ class AddingRules(StoreSuite):
         [kept] = await all_items(store)
         assert kept.sources == (a_source(first), a_source(second))
 
+    async def test_the_same_content_is_observed_anew(self, store: Store) -> None:
+        """What is met again was observed when it was said last, in whatever order that came."""
+        tea = an_item("Likes green tea")
+        for seen in (NOW - DAY, NOW, NOW - MINUTE):
+            met = tea.model_copy(update={"id": new_id(), "observed_at": seen})
+            await store.apply(HERE, Changes(add=(met,)))
+        [kept] = await all_items(store)
+        assert kept.observed_at == NOW
+
     async def test_the_same_content_twice_in_one_change_is_one_item(self, store: Store) -> None:
         """Duplicates within one `Changes` are met as duplicates are."""
         twins = (an_item("Likes green tea"), an_item("likes GREEN tea"))
@@ -160,6 +169,16 @@ class AddingRules(StoreSuite):
         for item in (old, odd, new):
             applied = await store.apply(HERE, Changes(add=(item,)))
             assert applied.added == (item.id,)
+
+    async def test_what_is_quarantined_is_met_in_quarantine(self, store: Store) -> None:
+        """Quarantined twice it is one item; what says the same and is active is another."""
+        tea = an_item("Likes tea")
+        odd, again = (an_item("Likes tea", status="quarantined", at=NOW + n * DAY) for n in (0, 1))
+        for item in (odd, tea):
+            assert (await store.apply(HERE, Changes(add=(item,)))).added == (item.id,)
+        applied = await store.apply(HERE, Changes(add=(again,)))
+        assert (applied.added, applied.reinforced) == ((), (odd.id,))
+        assert await store.get(HERE, [tea.id]) == [tea]
 
     async def test_an_item_with_a_key_is_no_duplicate(self, store: Store) -> None:
         """Items that carry a caller's key neither absorb others nor are absorbed."""

@@ -58,11 +58,11 @@ class ChangingRules(StoreSuite):
         assert await channels(store, tea) == {"strongest"}
 
     async def test_a_status_decides_whether_an_item_is_found(self, store: Store) -> None:
-        """What is quarantined is not found until it is released."""
+        """What is quarantined is not recalled until it is released."""
         tea = an_item("Likes green tea")
         await store.apply(HERE, Changes(add=(tea,)))
         await store.apply(HERE, Changes(update=(Patch(id=tea.id, status="quarantined"),)))
-        assert await channels(store, tea) == NO_CHANNEL
+        assert await channels(store, tea) <= {"exact"}
         await store.apply(HERE, Changes(update=(Patch(id=tea.id, status="active"),)))
         assert await channels(store, tea) == EVERY_CHANNEL
 
@@ -117,7 +117,7 @@ class ChangingRules(StoreSuite):
         met = a_reinforcement(tea, importance=0.6, at=NOW + DAY)
         applied = await store.apply(HERE, Changes(reinforce=(met,)))
         assert applied.reinforced == (tea.id,)
-        taken = met.model_dump(exclude={"id", "sources"})
+        taken = met.model_dump(exclude={"id", "sources", "observed_at"})
         assert await store.get(HERE, [tea.id]) == [tea.model_copy(update=taken)]
 
     async def test_a_weaker_reinforcement_changes_no_date(self, store: Store) -> None:
@@ -138,6 +138,17 @@ class ChangingRules(StoreSuite):
             await store.apply(HERE, Changes(reinforce=(met,)))
         [kept] = await store.get(HERE, [tea.id])
         assert kept.sources == (a_source(first), a_source(second))
+
+    async def test_a_reinforcement_keeps_the_later_observation(self, store: Store) -> None:
+        """`observed_at` never goes back, and follows a meeting that moves no other date."""
+        tea = an_item("Likes green tea", importance=0.9)
+        await store.apply(HERE, Changes(add=(tea,)))
+        for seen in (NOW + DAY, NOW - DAY):
+            weaker = a_reinforcement(tea, importance=0.2, at=NOW)
+            met = weaker.model_copy(update={"observed_at": seen})
+            await store.apply(HERE, Changes(reinforce=(met,)))
+            [kept] = await store.get(HERE, [tea.id])
+            assert kept.observed_at == NOW + DAY
 
     async def test_a_pinned_item_stays_pinned_when_met(self, store: Store) -> None:
         """Meeting again what never fades leaves it so."""

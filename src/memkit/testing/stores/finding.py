@@ -186,7 +186,7 @@ class FindingRules(StoreSuite):
             assert [ids(each) for each in channels] == [expected] * 3
 
     async def test_what_is_not_active_is_absent(self, store: Store) -> None:
-        """Superseded and quarantined items are in no channel."""
+        """Superseded items are in no channel, quarantined ones in none that is recalled from."""
         live, old, odd = await keep(
             store,
             an_item("Live tea"),
@@ -194,7 +194,18 @@ class FindingRules(StoreSuite):
             an_item("Odd tea", status="quarantined"),
         )
         assert await channels(store, live) == EVERY_CHANNEL
-        assert await channels(store, old) == await channels(store, odd) == NO_CHANNEL
+        assert await channels(store, old) == NO_CHANNEL
+        assert await channels(store, odd) <= {"exact"}
+
+    async def test_what_is_quarantined_is_found_by_its_hash(self, store: Store) -> None:
+        """`exact` tells whether something is known, in quarantine too: it shall not pile up."""
+        odd, faded = await keep(
+            store,
+            an_item("Odd tea", status="quarantined"),
+            an_item("Faded tea", status="quarantined", at=NOW - 9 * DAY, ttl=DAY),
+        )
+        hashes = [odd.content_hash, faded.content_hash]
+        assert ids((await store.find(a_query(exact=hashes))).exact) == [odd.id]
 
     async def test_finding_writes_nothing(self, store: Store) -> None:
         """Recall leaves no trace: no date, no count, no row."""

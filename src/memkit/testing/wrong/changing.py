@@ -172,6 +172,20 @@ class DoublesSources(Wrong):
         return applied
 
 
+class ObservesTheLastMeeting(Wrong):
+    """Takes the date of whatever meeting was written last."""
+
+    breaks = "test_a_reinforcement_keeps_the_later_observation"
+
+    async def apply(self, scope: Scope, changes: Changes, *, epoch: int | None = None) -> Applied:
+        """An older message read later sets the date back."""
+        applied = await super().apply(scope, changes, epoch=epoch)
+        for each in changes.reinforce:
+            if each.observed_at is not None and each.id in applied.reinforced:
+                self.rewrite(each.id, observed_at=each.observed_at)
+        return applied
+
+
 class LetsPinnedFade(Wrong):
     """Gives a pinned item that is met again a date on which it fades."""
 

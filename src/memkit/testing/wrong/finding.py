@@ -251,15 +251,23 @@ class FindsHistory(Wrong):
 
     async def find(self, query: Query) -> Candidates:
         """Adds what was superseded by nobody."""
-        found = await super().find(query)
-        items = self._state.items.values()
+        found, items = await super().find(query), self._state.items.values()
         old = (each for each in items if each.status == "superseded" and not each.superseded_by)
-        rows = tuple(
-            _bare(each)
-            for each in old
-            if each.scope in query.scopes and each.content_hash in query.exact
-        )
+        asked = (each for each in old if each.scope in query.scopes)
+        rows = tuple(_bare(each) for each in asked if each.content_hash in query.exact)
         return replace(found, exact=(*found.exact, *rows))
+
+
+class OverlooksQuarantine(Wrong):
+    """Finds by hash what is active only."""
+
+    breaks = "test_what_is_quarantined_is_found_by_its_hash"
+
+    async def find(self, query: Query) -> Candidates:
+        """Leaves out every other status."""
+        found, items = await super().find(query), self._state.items
+        active = tuple(row for row in found.exact if items[row.id].status == "active")
+        return replace(found, exact=active)
 
 
 def _bare(item: MemoryItem) -> Candidate:

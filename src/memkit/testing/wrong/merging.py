@@ -36,6 +36,37 @@ class DropsSourcesOfDuplicates(Wrong):
         return applied
 
 
+class ForgetsWhenItWasSaid(Wrong):
+    """Reinforces a duplicate and leaves it at the date of the first meeting."""
+
+    breaks = "test_the_same_content_is_observed_anew"
+
+    async def apply(self, scope: Scope, changes: Changes, *, epoch: int | None = None) -> Applied:
+        """`observed_at` stays what it was."""
+        before = {item.id: item.observed_at for item in self._state.items.values()}
+        applied = await super().apply(scope, changes, epoch=epoch)
+        for item_id in applied.reinforced if not changes.reinforce else ():
+            if item_id in before:
+                self.rewrite(item_id, observed_at=before[item_id])
+        return applied
+
+
+class PilesUpInQuarantine(Wrong):
+    """Merges what is active only."""
+
+    breaks = "test_what_is_quarantined_is_met_in_quarantine"
+
+    async def apply(self, scope: Scope, changes: Changes, *, epoch: int | None = None) -> Applied:
+        """What is quarantined is added each time that it is said."""
+        odd = {each.id: each for each in changes.add if each.status == "quarantined"}
+        known = odd.keys() & self._state.items.keys()
+        applied = await super().apply(scope, changes, epoch=epoch)
+        unknown = odd.keys() - known - {*applied.added, *applied.updated, *applied.blocked}
+        for item_id in unknown - {*applied.missing}:
+            self._state.put(odd[item_id])
+        return applied.model_copy(update={"added": (*applied.added, *sorted(unknown))})
+
+
 class ComparesOnceForAll(Wrong):
     """Looks for duplicates before it adds the first, and not again."""
 
