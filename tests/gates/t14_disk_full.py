@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
 import resource
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
 from memkit.app import open_memory
 from memkit.errors import StoreError, StoreFull, StoreUnavailable
@@ -20,14 +23,17 @@ from memkit_backends.sqlite.store import SQLiteStore
 from tests.gates.accounts import Holdings
 from tests.gates.backends import SQLITE, file_of
 from tests.gates.children import Child, Report
+from tests.gates.disks import mounted
 from tests.gates.telling import LEASE, QUICK, Retelling
 from tests.gates.verdict import Gate, Verdict
 
-Limit = Literal["pages", "file"]
+Limit = Literal["pages", "file", "disk"]
+LIMITS: tuple[Limit, ...] = get_args(Limit)
 REFUSALS: dict[Limit, set[str]] = {
     "pages": {StoreFull.__name__},
     # The system says "file too large" here rather than "no space", and SQLite an I/O error.
     "file": {StoreFull.__name__, StoreUnavailable.__name__},
+    "disk": {StoreFull.__name__},
 }
 PAGE = 4096
 MOST = 400
@@ -50,7 +56,7 @@ class Round:
     def random(cls, chance: random.Random) -> Round:
         """Any of them."""
         return cls(
-            limit=chance.choice(("pages", "file")),
+            limit=chance.choice(LIMITS),
             room=chance.randint(5, 200),
             size=chance.randint(1_000, 20_000),
             comes_back=chance.random() < 0.5,
@@ -78,20 +84,36 @@ class SwallowError(LedgerStoreAround):
 
 async def limit(store: SQLiteStore, location: str, trial: Round) -> None:
     """Leave so much room and no more."""
-    if trial.limit == "pages":
-        await store._file.run(partial(_limit_pages, trial.room))
-    else:
-        size = file_of(location).stat().st_size + trial.room * PAGE
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    room = trial.room * PAGE
+    match trial.limit:
+        case "pages":
+            await store._file.run(partial(_limit_pages, trial.room))
+        case "disk" if file_of(location).parent.is_mount():
+            folder = file_of(location).parent
+            free = os.statvfs(folder).f_bavail * PAGE
+            (folder / "ballast").write_bytes(bytes(max(0, free - room)))
+        case _:
+            size = file_of(location).stat().st_size + room
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
-async def lift(store: SQLiteStore) -> None:
+async def lift(store: SQLiteStore, location: str) -> None:
     """Give all the room back."""
     await store._file.run(partial(_limit_pages, 1 << 20))
+    file_of(location).with_name("ballast").unlink(missing_ok=True)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def _limit_pages(room: int, connection: object) -> None:
+@contextmanager
+def place(trial: Round) -> Iterator[str]:
+    """Where the store of a round is to be; where no disk may be mounted, files are limited."""
+    with SQLITE.fresh() as location:
+        disk = mounted(file_of(location).parent) if trial.limit == "disk" else nullcontext()
+        with disk:
+            yield location
+
+
+def _limit_pages(room: int, connection: sqlite3.Connection) -> None:
     (used,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {used + room}").fetchone()
 
@@ -114,7 +136,7 @@ async def record(memory: Memory, trial: Round, number: int, report: Report) -> b
     return await told(report, f"kept {number}", memory.record(ANN, [said], session_id="s"))
 
 
-async def told(report: Report, line: str, call: object) -> bool:
+async def told(report: Report, line: str, call: Awaitable[object]) -> bool:
     """Whether the call worked, in which case `line` is told; else why it did not."""
     try:
         await call
@@ -149,7 +171,7 @@ async def live(location: str, trial: Round, report: Report, *, bug: bool) -> Non
         vain = extractor.calls - calls - await completed(memory)
         report(f"tries {max(vain, told_too_often.count - logged)}")
         if trial.comes_back:
-            await lift(store)
+            await lift(store, location)
             await record(memory, trial, number, report)
             await told(report, "consolidated again", memory.consolidate())
     await store.aclose()
@@ -179,6 +201,7 @@ def judged(location: str, trial: Round, said: list[str]) -> Verdict:
     refused = {line.removeprefix("refused ") for line in said if line.startswith("refused")}
     (told_at,) = [place for place, line in enumerate(said) if line.startswith("tries")]
     afterwards = said[told_at + 1 :]
+    file_of(location).with_name("ballast").unlink(missing_ok=True)
     holdings = asyncio.run(looked_through(location))
     wrong = [
         not refused,
@@ -207,9 +230,11 @@ def run(n: int, seed: int, bug: str | None) -> Verdict:
     """`n` disks of other sizes that fill up."""
     chance = random.Random(seed)
     verdicts: list[Verdict] = []
+    disks = 0
     while len(verdicts) < n and not (bug and verdicts and not verdicts[-1].passed):
         trial = Round.random(chance)
-        with SQLITE.fresh() as location:
+        with place(trial) as location:
+            disks += file_of(location).parent.is_mount()
             work = partial(live, location, trial, bug=bool(bug))
             child = Child.fork(lambda report, work=work: asyncio.run(work(report)))
             child.ended(seconds=60)
@@ -221,6 +246,7 @@ def run(n: int, seed: int, bug: str | None) -> Verdict:
         failed=sum(each.failed for each in verdicts) + (not kept),
         facts={
             "rounds": len(verdicts),
+            "disks": disks,
             "acknowledged": kept,
             "first": next((each.facts["first"] for each in verdicts if each.failed), ""),
         },

@@ -38,13 +38,14 @@ def exists(path: Path, *, supported: int) -> bool:
     for a new store never appears as one (see `create`).
     """
     try:
+        if path.exists() and not path.is_file():
+            # To open a pipe would wait for somebody to write to it.
+            raise StoreUnavailable("the store's path is a directory, or no file at all; name one")
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
     except FileNotFoundError:
         _refuse_orphans(path)
         return False
-    except IsADirectoryError:
-        raise StoreUnavailable("the store's path is a directory; name a file") from None
     except OSError as exc:
         raise unusable(exc) from exc
     _judge(header, supported)
@@ -53,7 +54,11 @@ def exists(path: Path, *, supported: int) -> bool:
 
 def _refuse_orphans(path: Path) -> None:
     log = path.with_name(f"{path.name}-wal")
-    if log.exists() and log.stat().st_size:
+    try:
+        size = log.stat().st_size
+    except OSError:
+        return
+    if size:
         raise StoreCorrupt(
             "the store's file is gone but its log (-wal) is there; put the file back beside it, "
             "or remove the log to begin anew"
@@ -75,7 +80,7 @@ def _judge(header: bytes, supported: int) -> None:
 def refuse_unwritable(path: Path) -> None:
     """Raise `StoreReadOnly` now rather than at the first write."""
     for place in (path, path.parent):
-        if place.exists() and not os.access(place, os.W_OK):
+        if os.access(place, os.F_OK) and not os.access(place, os.W_OK):
             raise StoreReadOnly("the store's file and its directory must be writable; or read_only")
 
 
