@@ -49,6 +49,14 @@ class Case(NamedTuple):
     """Whose the store and its folder are before it is prepared."""
 
 
+def give(*paths: Path) -> None:
+    """Let these be of whoever opens the store."""
+    if os.getuid() == 0:
+        for path in paths:
+            with suppress(OSError):  # on a disk mounted read-only they are so already
+                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+
 def _foreign(path: Path) -> None:
     path.unlink()
     with closing(sqlite3.connect(path)) as theirs:
@@ -122,14 +130,6 @@ WITH_MOUNTS = (
 def link(path: Path, target: str) -> None:
     """A symbolic link beside the store."""
     (path.parent / "link").symlink_to(target)
-
-
-def give(*paths: Path) -> None:
-    """Let these be of whoever opens the store."""
-    if os.getuid() == 0:
-        for path in paths:
-            with suppress(OSError):  # on a disk mounted read-only they are so already
-                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
 
 async def opened(path: str, way: Way, *, bug: bool) -> GateStore:
