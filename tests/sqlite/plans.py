@@ -51,8 +51,11 @@ class PlannedDriver:
     async def read(self, work: Work[Answer]) -> Answer:
         return await self._inner.read(partial(self._planned, work))
 
-    async def write(self, work: Work[Answer]) -> Answer:
-        return await self._inner.write(partial(self._planned, work))
+    async def read_each(self, work: Work[Answer]) -> Answer:
+        return await self.read(work)
+
+    async def write(self, work: Work[Answer], *, repeatable: bool = False) -> Answer:
+        return await self._inner.write(partial(self._planned, work), repeatable=repeatable)
 
     async def write_once(self, work: Work[Answer]) -> Answer:
         return await self.write(work)

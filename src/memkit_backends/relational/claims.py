@@ -11,7 +11,12 @@ from memkit.decay import microseconds
 from memkit.models import Claim, Episode, Scope, new_id
 from memkit_backends.relational import jobs
 from memkit_backends.relational.driver import Row, Transaction, Value
-from memkit_backends.relational.episode_rows import EPISODE, EPISODES, StoredEpisode
+from memkit_backends.relational.episode_rows import (
+    EPISODE,
+    EPISODES,
+    StoredEpisode,
+    stored_episodes,
+)
 from memkit_backends.relational.noun import Noun
 from memkit_backends.relational.revisions import newest_pieces, pieces_of, revised_places
 
@@ -95,7 +100,7 @@ class Claims(Noun):
     async def _claim(
         self, scope: Scope | None, terms: Terms, job_id: str, tx: Transaction
     ) -> Claim | None:
-        owner = await self._owner(scope, terms, tx, take=True)
+        owner = await self._owner(scope, terms, tx)
         if owner is None:
             return None
         taken = await self._taken(tx, owner, terms)
@@ -114,9 +119,7 @@ class Claims(Noun):
             context=tuple(await self._context(tx, owner, taken, terms.context)),
         )
 
-    async def _owner(
-        self, scope: Scope | None, terms: Terms, tx: Transaction, *, take: bool = False
-    ) -> _Owner | None:
+    async def _owner(self, scope: Scope | None, terms: Terms, tx: Transaction) -> _Owner | None:
         """The scope whose oldest due episode is oldest, among those that nobody claims."""
         # Indexes: episode_oldest (recorded_at, pk); with a scope episode_due (home_pk, ...).
         of_one = "" if scope is None else "AND owner.key = :scope"
@@ -130,7 +133,7 @@ class Claims(Noun):
                {of_one}
              ORDER BY episode.recorded_at, episode.pk
              LIMIT 1
-             {self._dialect.take_scope if take else ""}
+             {self._dialect.take_scope}
             """,
             scope=None if scope is None else scope.key,
             **terms.dates,
@@ -188,7 +191,7 @@ class Claims(Noun):
             """,
             pks=list(pks),
         )
-        return [StoredEpisode.of(row) for row in rows]
+        return stored_episodes(rows)
 
     async def _lease(self, tx: Transaction, owner: _Owner, terms: Terms, job_id: str) -> None:
         await tx.execute(
@@ -228,7 +231,7 @@ class Claims(Noun):
             id=job_id,
             scope=owner.pk,
             fence=owner.fence + 1,
-            episodes=jobs.dump_ids([each.skeleton.id for each in taken]),
+            episodes=jobs.dump_ids([each.id for each in taken]),
             attempts=max(each.attempts for each in taken) + 1,
             now=microseconds(terms.now),
         )
@@ -239,7 +242,7 @@ class Claims(Noun):
         """The last `count` settled messages before what is taken, of each of its sessions."""
         first: dict[int, int] = {}
         for each in taken:
-            place = each.skeleton.position
+            place = each.position
             first[each.session_pk] = min(place, first.get(each.session_pk, place))
         context: list[Episode] = []
         for session, position in first.items():
@@ -249,7 +252,7 @@ class Claims(Noun):
     async def _before(
         self, tx: Transaction, owner: _Owner, session: int, position: int, count: int
     ) -> list[Episode]:
-        if count <= 0:
+        if count <= 0 or position == 0:
             return []
         # Index: episode (session_pk, position), backwards.
         rows = await tx.fetch_all(
@@ -268,7 +271,7 @@ class Claims(Noun):
             home=owner.pk,
             most=count,
         )
-        earlier = [StoredEpisode.of(row) for row in reversed(rows)]
+        earlier = stored_episodes(rows[::-1])
         revised = await revised_places(tx, earlier)
         places = [
             (each, place)

@@ -12,7 +12,7 @@ from memkit.errors import InvalidInput
 from memkit.models import ConsolidationJob, Episode, MemoryItem, Page, Scope, Tombstone
 from memkit_backends.relational.damage import reads_a_row
 from memkit_backends.relational.driver import Row, Transaction, Value
-from memkit_backends.relational.episode_rows import EPISODE, EPISODES, StoredEpisode
+from memkit_backends.relational.episode_rows import EPISODE, EPISODES, stored_episodes
 from memkit_backends.relational.item_rows import ITEM
 from memkit_backends.relational.items import whole_items
 from memkit_backends.relational.jobs import JOB, job_of
@@ -159,7 +159,7 @@ async def _episode_page(span: Span, tx: Transaction) -> Page[Episode]:
         """,
         **span.parameters,
     )
-    episodes = [StoredEpisode.of(row).episode for row in rows[: span.limit]]
+    episodes = [each.episode for each in stored_episodes(rows[: span.limit])]
     return _page(episodes, len(rows) > span.limit, lambda episode: episode.id)
 
 

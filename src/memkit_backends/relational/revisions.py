@@ -36,7 +36,7 @@ async def revised_places(tx: Transaction, stored: Sequence[StoredEpisode]) -> se
     first: dict[int, int] = {}
     for each in stored:
         if any(body.key is not None for body in each.bodies.values()):
-            place = each.skeleton.position
+            place = each.position
             first[each.session_pk] = min(place, first.get(each.session_pk, place))
     revised: set[tuple[int, int]] = set()
     for session, position in first.items():

@@ -62,9 +62,7 @@ class Settling(Noun):
         """
         if isinstance(outcome, Completed):
             refuse_what_cannot_be_kept(claim.scope, outcome.changes)
-        return await self._driver.write(
-            partial(self._settle, claim, outcome, now), repeatable=True
-        )
+        return await self._driver.write(partial(self._settle, claim, outcome, now), repeatable=True)
 
     async def _settle(
         self, claim: Claim, outcome: SettleOutcome, now: datetime, tx: Transaction

@@ -7,7 +7,7 @@ from memkit_backends.sqlite.searching import strongest, text
 
 SQLITE = Dialect(
     name="sqlite",
-    store_clock="memkit_clock()",
+    store_clock="(SELECT memkit_clock())",  # once for a statement, not for each row
     lock_row="",  # the writer's transaction holds the whole file
     take_scope="",
     each_text=lambda name: f"SELECT value FROM json_each({name})",
