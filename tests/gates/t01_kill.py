@@ -6,13 +6,15 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
 from memkit.app import open_memory
+from memkit.memory import Memory
 from memkit.models import Scope
 from memkit.testing.around import LedgerStoreAround
-from tests.gates.accounts import Holdings
+from tests.gates.accounts import Account, Holdings
 from tests.gates.backends import SQLITE, Backend, GateStore
 from tests.gates.bugs import MarkFirst, TwoCommits
 from tests.gates.children import Child, Report
@@ -22,6 +24,9 @@ from tests.gates.verdict import Gate, Verdict
 SCOPES = tuple(Scope(f"user-{number}") for number in range(3))
 LINES = 10
 """Up to so many lines a process may say before it is about to be killed."""
+
+FORGET_EVERY = 6
+"""Messages between two that are forgotten again."""
 
 LOOK_EVERY = 100
 """Kills between two looks at the whole store; with a bug a look comes sooner."""
@@ -36,28 +41,44 @@ def as_it_is(store: GateStore) -> GateStore:
     return store
 
 
-def key(number: int) -> str:
-    """The key of a message."""
-    return f"message-{number}"
-
-
 async def live(
     backend: Backend, location: str, wrap: Wrap, numbers: Iterable[int], report: Report
 ) -> None:
-    """Record one message after the other, and consolidate beside it."""
+    """Record one message after the other, consolidate beside it, and forget some."""
     store = await backend.open(location)
     async with open_memory(
         QUICK, store=wrap(store), extractor=Retelling(), scheduler="manual"
     ) as memory:
         report("open")
         for number in numbers:
-            report(f"try {number}")
-            said = {"role": "user", "content": f"say {number}", "key": key(number)}
-            scope, session = SCOPES[number % len(SCOPES)], f"session-{number % 4}"
-            recording = memory.record(scope, [said], session_id=session)
-            await asyncio.gather(recording, memory.consolidate())
-            report(f"kept {number}")
+            await asyncio.gather(record(memory, number, report), memory.consolidate())
+            if number % FORGET_EVERY == 0:
+                await forget(memory, max(0, number - FORGET_EVERY // 2), report)
     await store.aclose()
+
+
+def place(number: int) -> tuple[Scope, str]:
+    """The scope and the session of a message."""
+    return SCOPES[number % len(SCOPES)], f"session-{number % 4}"
+
+
+async def record(memory: Memory, number: int, report: Report) -> None:
+    """Record a message, saying so."""
+    key = f"message-{number}"
+    scope, session = place(number)
+    report(f"invoke add {key}")
+    said = {"role": "user", "content": f"say {number}", "key": key}
+    await memory.record(scope, [said], session_id=session)
+    report(f"ok add {key}")
+
+
+async def forget(memory: Memory, number: int, report: Report) -> None:
+    """Forget a message, saying so."""
+    key = f"message-{number}"
+    scope, session = place(number)
+    report(f"invoke forget {key}")
+    await memory.forget(scope, session_id=session, message_keys=[key])
+    report(f"ok forget {key}")
 
 
 def one_life(
@@ -95,36 +116,27 @@ def run(backend: Backend, n: int, seed: int, bug: str | None) -> Verdict:
     """`n` lives that end in SIGKILL, on one store."""
     chance = random.Random(seed)
     wrap = BUGS[bug] if bug else as_it_is
-    acknowledged: set[str] = set()
-    verdict, first = Verdict(failed=1), 0
+    account, verdict, first = Account(), Verdict(failed=1), 0
     warm_up(backend)
     with backend.fresh() as location:
         for lives in range(1, n + 1):
             said = one_life(backend, location, wrap, first, chance)
-            numbers = [int(line.removeprefix("kept ")) for line in said if line[:4] == "kept"]
-            acknowledged.update(map(key, numbers))
-            # What was tried last and not acknowledged is said again: it may be there or not.
-            first = max([first, *(number + 1 for number in numbers)])
+            account.read(said)
+            # What was begun last and not acknowledged is said again: it may be there or not.
+            first += sum(line.startswith("ok add") for line in said)
             if lives == n or lives % (LOOK_EVERY // 5 if bug else LOOK_EVERY) == 0:
-                verdict = judged(backend, location, acknowledged, lives)
+                verdict = judged(backend, location, account, lives)
                 if not verdict.passed:
                     break
     return verdict
 
 
-def judged(backend: Backend, location: str, acknowledged: set[str], lives: int) -> Verdict:
-    """The verdict so far. A message whose facts are short counts as lost too."""
+def judged(backend: Backend, location: str, account: Account, lives: int) -> Verdict:
+    """The verdict so far."""
     holdings, wrong = asyncio.run(looked_through(backend, location))
-    return Verdict(
-        lost=holdings.lost(acknowledged) + holdings.short,
-        doubled=holdings.doubled,
-        failed=wrong + (not acknowledged),
-        facts={
-            "kills": lives,
-            "acknowledged": len(acknowledged),
-            "items": sum(holdings.items.values()),
-        },
-    )
+    verdict = account.verdict(holdings)
+    facts = {"kills": lives, **verdict.facts}
+    return replace(verdict, failed=verdict.failed + wrong, facts=facts)
 
 
 GATES = [

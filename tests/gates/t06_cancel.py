@@ -9,13 +9,13 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from memkit.app import open_memory
 from memkit.memory import Memory
 from memkit.models import Scope
-from tests.gates.accounts import Holdings
+from tests.gates.accounts import Account, Holdings
 from tests.gates.backends import SQLITE, Backend, GateStore
 from tests.gates.telling import LEASE, QUICK, Retelling
 from tests.gates.unshielded import open_unshielded
@@ -37,7 +37,7 @@ class Calls:
 
     memory: Memory
     chance: random.Random
-    recorded: set[str] = field(default_factory=set)
+    account: Account = field(default_factory=Account)
     told: set[str] = field(default_factory=set)
     failed: list[BaseException] = field(default_factory=list)
     cancelled: int = 0
@@ -75,8 +75,11 @@ class Calls:
     async def _record(self, name: str) -> None:
         keys = f"{name}-a", f"{name}-b"
         said = [{"role": "user", "content": f"say {key}", "key": key} for key in keys]
+        for key in keys:
+            self.account.note("invoke", "add", key)
         await self.memory.record(ANN, said, session_id=f"session-{int(name) % 5}")
-        self.recorded.update(keys)
+        for key in keys:
+            self.account.note("ok", "add", key)
 
     async def _remember(self, name: str) -> None:
         await self.memory.remember(ANN, f"Was told {name}", key=name)
@@ -127,7 +130,7 @@ def facts(calls: Calls, first: object) -> dict[str, int | float | str]:
     """Figures for the report."""
     return {
         "cancelled": calls.cancelled,
-        "acknowledged": len(calls.recorded) + len(calls.told),
+        "acknowledged": calls.account.acknowledged + len(calls.told),
         "first": repr(first) if first else "",
     }
 
@@ -138,15 +141,16 @@ async def judged(backend: Backend, location: str, calls: Calls, before: tuple[in
     store = calls.memory.store
     holdings = await Holdings.of(store)
     told = [await store.by_key(ANN, name) for name in calls.told]
-    pairs = Counter(key.rpartition("-")[0] for key in holdings.messages if key)
+    pairs = Counter(key.rpartition("-")[0] for key in holdings.messages)
     halves = sum(count == 1 for count in pairs.values())
     held = backend.held(location)
     grown = [f"{now} after {then}" for now, then in zip(after, before, strict=True) if now > then]
     wrong = [*held, *grown, *backend.problems(location)]
-    return Verdict(
-        lost=holdings.lost(calls.recorded) + holdings.short + told.count(None),
-        doubled=holdings.doubled,
-        failed=halves + len(wrong) + (not calls.recorded),
+    verdict = calls.account.verdict(holdings)
+    return replace(
+        verdict,
+        lost=verdict.lost + told.count(None),
+        failed=verdict.failed + halves + len(wrong),
         facts=facts(calls, next(iter(wrong), None)),
     )
 

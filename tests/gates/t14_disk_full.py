@@ -10,7 +10,7 @@ import resource
 import sqlite3
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, get_args
 
@@ -20,7 +20,7 @@ from memkit.memory import Memory
 from memkit.models import Appended, Episode, Scope
 from memkit.testing.around import LedgerStoreAround
 from memkit_backends.sqlite.store import SQLiteStore
-from tests.gates.accounts import Holdings
+from tests.gates.accounts import Account, Holdings
 from tests.gates.backends import SQLITE, file_of
 from tests.gates.children import Child, Report
 from tests.gates.disks import mounted
@@ -58,7 +58,7 @@ class Round:
         return cls(
             limit=chance.choice(LIMITS),
             room=chance.randint(5, 200),
-            size=chance.randint(1_000, 20_000),
+            size=chance.randint(4_000, 20_000),
             comes_back=chance.random() < 0.5,
         )
 
@@ -133,7 +133,8 @@ class Counting(logging.Handler):
 async def record(memory: Memory, trial: Round, number: int, report: Report) -> bool:
     """Record a message; whether that was acknowledged."""
     said = {"role": "user", "content": f"say {number} {'x' * trial.size}", "key": str(number)}
-    return await told(report, f"kept {number}", memory.record(ANN, [said], session_id="s"))
+    report(f"invoke add {number}")
+    return await told(report, f"ok add {number}", memory.record(ANN, [said], session_id="s"))
 
 
 async def told(report: Report, line: str, call: Awaitable[object]) -> bool:
@@ -197,7 +198,8 @@ async def looked_through(location: str) -> Holdings:
 
 def judged(location: str, trial: Round, said: list[str]) -> Verdict:
     """The verdict on one round."""
-    kept = {line.removeprefix("kept ") for line in said if line.startswith("kept")}
+    account = Account()
+    account.read(said)
     refused = {line.removeprefix("refused ") for line in said if line.startswith("refused")}
     (told_at,) = [place for place, line in enumerate(said) if line.startswith("tries")]
     afterwards = said[told_at + 1 :]
@@ -207,17 +209,15 @@ def judged(location: str, trial: Round, said: list[str]) -> Verdict:
         not refused,
         bool(refused - REFUSALS[trial.limit]),
         int(said[told_at].removeprefix("tries ")) > TRIES,
-        trial.comes_back and (len(afterwards) != 2 or any(map(is_refusal, afterwards))),
+        trial.comes_back and any(map(is_refusal, afterwards)),
         bool(SQLITE.problems(location)),
     ]
-    return Verdict(
-        lost=holdings.lost(kept) + holdings.short,
-        doubled=holdings.doubled,
-        failed=sum(wrong),
-        facts={
-            "acknowledged": len(kept),
-            "first": ", ".join(said[told_at - 4 :]) if any(wrong) else "",
-        },
+    verdict = account.verdict(holdings)
+    first = ", ".join(said[told_at - 4 :]) if any(wrong) else ""
+    return replace(
+        verdict,
+        failed=verdict.failed + sum(wrong),
+        facts={"acknowledged": account.acknowledged, "first": first},
     )
 
 

@@ -55,7 +55,7 @@ class UnshieldedDriver(SqliteDriver):
         super().__init__(*threads)
         self._one_at_a_time = asyncio.Lock()
 
-    async def write(self, work: Work[Answer]) -> Answer:
+    async def write(self, work: Work[Answer], *, repeatable: bool = False) -> Answer:  # noqa: ARG002  # it is never repeated
         """See `Driver.write`."""
         async with self._one_at_a_time:
             await self.run(partial(_say, "BEGIN IMMEDIATE"))
