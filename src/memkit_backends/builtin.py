@@ -6,11 +6,10 @@ when it is called.
 
 from __future__ import annotations
 
-from memkit.redact import PatternRedactor, Redactor
-
 from memkit.contracts import Store
 from memkit.errors import ConfigError
 from memkit.hookspecs import hookimpl
+from memkit.redact import PatternRedactor, Redactor
 from memkit.registry import Options, Registry
 from memkit_backends.extractors import open_llm, open_verbatim
 from memkit_backends.schedulers import open_background, open_manual
@@ -21,6 +20,8 @@ def memkit_register(registry: Registry) -> None:
     """Offer them all."""
     registry.stores.add("memory", open_in_memory)
     registry.stores.add("sqlite", open_sqlite)
+    registry.stores.add("postgresql", open_postgres)
+    registry.stores.add("postgres", open_postgres)
     registry.extractors.add("verbatim", open_verbatim)
     registry.extractors.add("llm", open_llm)
     registry.schedulers.add("manual", open_manual)
@@ -50,6 +51,38 @@ async def open_sqlite(options: Options) -> Store:
         busy_timeout=options.get("busy_timeout", float, 30.0),
         read_only=options.get("read_only", bool, False),
         readers=options.get("readers", int, 2),
+    )
+
+
+async def open_postgres(options: Options) -> Store:
+    """A database: `postgresql://user@host/database`, with the settings of `open_store`."""
+    from memkit_backends.postgres import open_store  # noqa: PLC0415  # only where it is asked for
+
+    options.expect(
+        "pool",
+        "schema",
+        "min_size",
+        "max_size",
+        "deadline",
+        "acquire_timeout",
+        "pooler",
+        "auto_migrate",
+        "application_name",
+    )
+    pooler = options.get("pooler", str, "")
+    if pooler not in {"", "transaction"}:
+        raise ConfigError(f"postgres: pooler is transaction or left out, not {pooler!r}")
+    return await open_store(
+        options.url,
+        pool=options.get("pool", object, None),  # type: ignore[arg-type]  # asyncpg ships no types
+        schema=options.get("schema", str, "memkit"),
+        min_size=options.get("min_size", int, 1),
+        max_size=options.get("max_size", int, 10),
+        deadline=options.get("deadline", float, 30.0),
+        acquire_timeout=options.get("acquire_timeout", float, 10.0),
+        pooler="transaction" if pooler else None,
+        auto_migrate=options.get("auto_migrate", bool, True),
+        application_name=options.get("application_name", str, "memkit"),
     )
 
 

@@ -1,0 +1,18 @@
+"""What Postgres says differently."""
+
+from __future__ import annotations
+
+from memkit_backends.postgres.searching import strongest, text
+from memkit_backends.relational.dialect import Dialect
+
+POSTGRES = Dialect(
+    name="postgres",
+    # now() stands still in a transaction, and clients' clocks differ.
+    store_clock="CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
+    lock_row="FOR UPDATE",
+    take_scope="FOR UPDATE OF owner SKIP LOCKED",
+    each_text=lambda name: f"SELECT unnest(CAST({name} AS TEXT[]))",
+    each_integer=lambda name: f"SELECT unnest(CAST({name} AS BIGINT[]))",
+    strongest=strongest,
+    text=text,
+)

