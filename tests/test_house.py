@@ -65,9 +65,7 @@ def test_public_surface_is_a_decision() -> None:
 def test_public_names_are_documented() -> None:
     """Every name that `memkit` exports has its entry in the reference."""
     reference = (ROOT / "docs" / "reference.md").read_text()
-    missing = [
-        name for name in import_module("memkit").__all__ if f"`{name}" not in reference
-    ]
+    missing = [name for name in import_module("memkit").__all__ if f"`{name}" not in reference]
     assert missing == []
 
 
@@ -95,8 +93,7 @@ def test_import_is_light() -> None:
         "pydantic_settings snowballstemmer"
     )
     script = (
-        "import sys, memkit\n"
-        f"print(*[name for name in {heavy.split()!r} if name in sys.modules])"
+        f"import sys, memkit\nprint(*[name for name in {heavy.split()!r} if name in sys.modules])"
     )
     answer = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -116,9 +116,6 @@ if TYPE_CHECKING:
         PatternRedactor,
         Redactor,
     )
-    from memkit.render import (
-        render,
-    )
     from memkit.sync import (
         SyncMemory,
         open_memory_sync,
@@ -219,7 +216,6 @@ __all__ = [
     "hookimpl",
     "open_memory",
     "open_memory_sync",
-    "render",
 ]
 
 # From the bottom up: a name is taken from the first that has it, and what is not asked for is
@@ -227,7 +223,6 @@ __all__ = [
 _MODULES = (
     "errors",
     "decay",
-    "render",
     "models",
     "contracts",
     "redact",
