@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+
+from memkit.config import Config
 
 from .conftest import Call, document
 
@@ -12,7 +15,8 @@ def test_check_shows_the_configuration_without_secrets(memkit: Call, tmp_path: P
     (tmp_path / "memkit.toml").write_text("[inject]\nlimit = 7\n")
     result = memkit("check")
     assert result.exit_code == 0
-    assert '"limit": 7' in result.stdout
+    settings = result.stdout.partition("warning: ")[0]
+    assert Config.model_validate(tomllib.loads(settings)).inject.limit == 7
     found = document(memkit("check", "--json"))
     assert found["config"]["store"]["url"] == "sqlite:///memory.db"
     assert {each["level"] for each in found["findings"]} <= {"info", "warning"}

@@ -39,6 +39,6 @@ def agentcore_emulator(
         from memkit.testing.agentcore.command import serve  # noqa: PLC0415  # needs an extra
     except ModuleNotFoundError as exc:
         raise PluginError(
-            f"the emulator needs {exc.name}; install it with: pip install 'agent-memkit[agentcore]'"
+            "the emulator needs the AWS SDK; install it with: pip install 'agent-memkit[agentcore]'"
         ) from exc
     raise typer.Exit(serve(port, host, profile=profile.value, frozen=frozen, seed=seed))

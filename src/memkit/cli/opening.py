@@ -11,16 +11,17 @@ from memkit.models import Scope
 from memkit.sync import SyncMemory, open_memory_sync
 
 
-def configured(config: Path | None, store: str | None, **settings: object) -> Config:
+def configured(config: Path | None, store: str | None) -> Config:
     """What file, environment and options say together."""
-    stated = {} if store is None else {"store": store}
-    return load(config, arguments={"scheduler": "manual", **stated, **settings})
+    return load(config, arguments={} if store is None else {"store": store})
 
 
 @contextmanager
-def opened(config: Path | None, store: str | None, **settings: object) -> Iterator[SyncMemory]:
+def opened(config: Path | None, store: str | None, *, migrate: bool = True) -> Iterator[SyncMemory]:
     """The memory that is configured, for the time of one command."""
-    with open_memory_sync(configured(config, store, **settings)) as memory:
+    stated = configured(config, store)
+    migrate = migrate and stated.migrate
+    with open_memory_sync(stated, scheduler="manual", migrate=migrate) as memory:
         yield memory
 
 

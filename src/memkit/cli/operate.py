@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
@@ -37,8 +38,8 @@ def check(
     output = Output(as_json=as_json)
     settings = configured(config, store).masked()
     if not as_json:
-        for section, value in settings.items():
-            output.say(f"{section} = {json.dumps(value)}", "dim")
+        for line in as_toml(settings):
+            output.say(line, "dim")
     with opened(config, store, migrate=False) as memory, output.busy("checking"):
         findings = memory.check()
     if as_json:
@@ -49,6 +50,21 @@ def check(
         output.note(f"{counted(len(findings), 'finding')}")
     if any(each.level == "error" for each in findings):
         raise typer.Exit(ExitCode.FAILED)
+
+
+def as_toml(settings: Mapping[str, object]) -> Iterator[str]:
+    """The settings as a file would have them; what is not set is left out."""
+    tables = {name: value for name, value in settings.items() if isinstance(value, Mapping)}
+    yield from (
+        f"{name} = {json.dumps(value)}" for name, value in settings.items() if name not in tables
+    )
+    for name, table in tables.items():
+        yield f"[{name}]"
+        yield from (
+            f"{key} = {json.dumps(value)}"
+            for key, value in table.items()
+            if value not in (None, {})
+        )
 
 
 def plugins(
@@ -111,13 +127,13 @@ def _stats_rows(counts: Stats) -> list[tuple[str, str]]:
     oldest = date(counts.oldest_pending_at)
     return [
         ("items", f"{counts.items:,}"),
-        *((f"  {kind}", f"{number:,}") for kind, number in sorted(counts.kinds.items())),
-        ("  pinned", f"{counts.pinned:,}"),
-        ("  superseded", f"{counts.superseded:,}"),
-        ("  quarantined", f"{counts.quarantined:,}"),
+        *((f"- {kind}", f"{number:,}") for kind, number in sorted(counts.kinds.items())),
+        ("- pinned", f"{counts.pinned:,}"),
+        ("- superseded", f"{counts.superseded:,}"),
+        ("- quarantined", f"{counts.quarantined:,}"),
         ("episodes", f"{counts.episodes:,}"),
-        ("  pending", f"{counts.pending:,}" + (f" (oldest {oldest})" if oldest else "")),
-        ("  dead", f"{counts.dead:,}"),
+        ("- pending", f"{counts.pending:,}" + (f" (oldest {oldest})" if oldest else "")),
+        ("- dead", f"{counts.dead:,}"),
         ("messages", f"{counts.messages:,}"),
         ("scopes", f"{counts.scopes:,}"),
     ]
