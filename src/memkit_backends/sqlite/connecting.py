@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from memkit.decay import microseconds
@@ -43,11 +45,12 @@ class Connector:
 
     def reader(self) -> sqlite3.Connection:
         """A connection that only reads, beside a writer."""
-        connection = self._connect(str(self._path))
-        # Readers never fold the log in: on most versions of SQLite that may lose commits
-        # if another connection writes at that moment.
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute("PRAGMA query_only = ON")
+        with closed_on_failure(self._connect(str(self._path))) as connection:
+            self._configure(connection)
+            # Readers never fold the log in: on most versions of SQLite that may lose commits
+            # if another connection writes at that moment.
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            connection.execute("PRAGMA query_only = ON")
         return connection
 
     def inspector(self) -> sqlite3.Connection:
@@ -55,10 +58,11 @@ class Connector:
         path = self._whole(self._options.path or Path())
         if not files.exists(path, supported=supported()):
             raise StoreReadOnly("there is no store to be read; open it once without read_only")
-        connection = self._connect(f"{path.as_uri()}?{_reading(path)}", uri=True)
-        if version(connection) < supported():
-            connection.close()
-            raise StoreReadOnly("the store has an older schema; open it once without read_only")
+        database = f"{path.as_uri()}?{_reading(path)}"
+        with closed_on_failure(self._connect(database, uri=True)) as connection:
+            self._configure(connection)
+            if version(connection) < supported():
+                raise StoreReadOnly("the store has an older schema; open it without read_only")
         return connection
 
     def _whole(self, path: Path) -> Path:
@@ -67,34 +71,42 @@ class Connector:
         return whole
 
     def _settled(self, database: str) -> sqlite3.Connection:
-        connection = self._connect(database)
-        try:
+        with closed_on_failure(self._connect(database)) as connection:
             version(connection)
+            self._configure(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
             connection.execute(f"PRAGMA synchronous = {self._options.synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
             migrate(connection)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _connect(self, database: str, *, uri: bool = False) -> sqlite3.Connection:
-        connection = sqlite3.connect(
+        return sqlite3.connect(
             database,
             timeout=self._options.busy_timeout,
             isolation_level=None,
             cached_statements=STATEMENTS,
             uri=uri,
         )
+
+    def _configure(self, connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
         connection.create_function("memkit_clock", 0, self._clock)
-        return connection
 
     def _clock(self) -> int:
         clock = self._options.lease_clock
         return time.time_ns() // 1000 if clock is None else microseconds(clock())
+
+
+@contextmanager
+def closed_on_failure(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Let go of a connection that turns out to be of no use."""
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _fill(draft: Path) -> None:
