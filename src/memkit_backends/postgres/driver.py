@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -13,13 +14,12 @@ from memkit.errors import (
     Forked,
     MemkitError,
     OutcomeUnknown,
-    StoreBusy,
     StoreUnavailable,
     WrongLoop,
 )
 from memkit.models import Migrated
 from memkit_backends.postgres.connection import Connection, Pool
-from memkit_backends.postgres.failures import CAUGHT, Failure, failure, hushed
+from memkit_backends.postgres.failures import CAUGHT, Failure, NoneFreeError, failure, hushed
 from memkit_backends.postgres.migrating import migrate, version
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.patience import Patience
@@ -38,7 +38,11 @@ PARTING = 0.5
 
 
 class _InDoubtError(Exception):
-    """The answer to a commit was lost; the cause is what the driver said."""
+    """The answer to a commit was lost."""
+
+    def __init__(self, reason: BaseException) -> None:
+        self.reason = reason
+        super().__init__()
 
 
 class PostgresDriver:
@@ -60,15 +64,16 @@ class PostgresDriver:
         self._is_behind = False
         self._begin_reading = _begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", options)
         # Whatever a role or database has for its default, the nouns take locks for this level.
-        self._begin_writing = _begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", options)
+        self._begin_writing = _begin("BEGIN ISOLATION LEVEL READ COMMITTED", options)
 
     async def read(self, work: Work[Answer]) -> Answer:
         """See `Driver.read`."""
 
         async def attempt(connection: Connection, deadline: Deadline) -> Answer:
-            await connection.execute(self._begin_reading, timeout=deadline.left)
-            answer = await work(self._on(connection, deadline))
-            await connection.execute("COMMIT", timeout=deadline.left)
+            async with _undone_on_failure(connection):
+                await connection.execute(self._begin_reading, timeout=deadline.left)
+                answer = await work(self._on(connection, deadline))
+                await connection.execute("COMMIT", timeout=deadline.left)
             return answer
 
         return await self._call(attempt, repeatable=True)
@@ -85,12 +90,13 @@ class PostgresDriver:
         """See `Driver.write`."""
 
         async def attempt(connection: Connection, deadline: Deadline) -> Answer:
-            self._pass("before begin")
-            await connection.execute(self._begin_writing, timeout=deadline.left)
-            self._pass("after begin")
-            answer = await work(self._on(connection, deadline))
-            self._pass("before commit")
-            await self._commit(connection, deadline)
+            async with _undone_on_failure(connection):
+                self._pass("before begin")
+                await connection.execute(self._begin_writing, timeout=deadline.left)
+                self._pass("after begin")
+                answer = await work(self._on(connection, deadline))
+                self._pass("before commit")
+                await _commit(connection, deadline)
             self._pass("after commit")
             return answer
 
@@ -100,7 +106,8 @@ class PostgresDriver:
         """See `Driver.write_once`."""
 
         async def attempt(connection: Connection, deadline: Deadline) -> Answer:
-            return await work(self._on(connection, deadline))
+            with _doubts():
+                return await work(self._on(connection, deadline))
 
         return await self._call(attempt, repeatable=True)
 
@@ -124,17 +131,18 @@ class PostgresDriver:
         return report
 
     async def inspect(self, work: Callable[[Connection, str], Awaitable[Answer]]) -> Answer:
-        """Run `work` on a bare connection, with the quoted name of the schema."""
+        """Run `work` on a bare connection, with the name of the schema."""
 
         async def attempt(connection: Connection, _: Deadline) -> Answer:
-            return await work(connection, self._statements.schema)
+            async with _undone_on_failure(connection):
+                return await work(connection, self._options.schema)
 
         return await self._run(attempt, repeatable=True)
 
     async def _call(self, attempt: Attempt[Answer], *, repeatable: bool) -> Answer:
         if self._is_behind and await self.version() < supported():
             raise StoreUnavailable(
-                f"the schema {self._statements.schema} is not at version {supported()}; "
+                f"the schema {self._options.schema} is not at version {supported()}; "
                 "run `memkit migrate`, or open the store with auto_migrate = true"
             )
         return await self._run(attempt, repeatable=repeatable)
@@ -149,15 +157,12 @@ class PostgresDriver:
             try:
                 return await self._try(attempt, deadline)
             except _InDoubtError as exc:
-                found, cause = failure(exc.__cause__ or exc, is_closed=True), exc.__cause__
-                in_doubt = True
+                found, cause, in_doubt = failure(exc.reason), exc.reason, True
             except CAUGHT as exc:
-                found, cause = failure(exc, is_closed=False), exc
-            if in_doubt and not repeatable:
-                raise _unknown() from hushed(cause) if cause else None
-            if not await self._goes_on(found, patience):
-                error = _unknown() if in_doubt else found.error
-                raise error from hushed(cause) if cause else None
+                found, cause = failure(exc), exc
+            goes_on = (repeatable or not in_doubt) and await self._goes_on(found, patience)
+            if not goes_on:
+                raise (_unknown() if in_doubt else found.error) from hushed(cause)
 
     async def aclose(self) -> None:
         """See `Driver.aclose`. A pool that was handed in stays open."""
@@ -185,22 +190,19 @@ class PostgresDriver:
     async def _try(self, attempt: Attempt[Answer], deadline: Deadline) -> Answer:
         connection = await self._acquired(deadline)
         try:
-            answer = await attempt(connection, deadline)
-        except BaseException:
-            await _undo(connection)
-            raise
+            return await attempt(connection, deadline)
         finally:
             await self._release(connection)
-        return answer
 
     async def _acquired(self, deadline: Deadline) -> Connection:
         try:
-            async with asyncio.timeout(min(self._options.acquire_timeout, deadline.left)):
+            async with asyncio.timeout(min(self._options.acquire_timeout, deadline.left)) as wait:
                 connection: Connection = await self._pool.acquire()
         except TimeoutError as exc:
-            raise StoreBusy(
-                "no connection became free in time; try again, or raise max_size"
-            ) from exc
+            if wait.expired():
+                raise NoneFreeError from exc
+            # It was free to be made, and the server did not answer.
+            raise ConnectionError from exc
         return connection
 
     async def _release(self, connection: Connection) -> None:
@@ -209,16 +211,6 @@ class PostgresDriver:
         except CAUGHT:
             # It has cut the connection instead, and makes another one when it needs it.
             return
-
-    async def _commit(self, connection: Connection, deadline: Deadline) -> None:
-        try:
-            tag = await connection.execute("COMMIT", timeout=deadline.left)
-        except CAUGHT as exc:
-            if failure(exc, is_closed=False).sort == "conflict":
-                raise
-            raise _InDoubtError from exc
-        if tag == "ROLLBACK":
-            raise AssertionError("a statement had failed, and its work went on")
 
     async def _goes_on(self, found: Failure, patience: Patience) -> bool:
         """Whether it makes sense to try again; then it is time to."""
@@ -235,11 +227,38 @@ class PostgresDriver:
             self._options.failpoint(point)
 
 
-async def _undo(connection: Connection) -> None:
-    """Leave no transaction open, whatever it costs the connection."""
-    if connection.is_closed() or not connection.is_in_transaction():
-        return
+async def _commit(connection: Connection, deadline: Deadline) -> None:
+    with _doubts():
+        tag = await connection.execute("COMMIT", timeout=deadline.left)
+    if tag == "ROLLBACK":
+        raise AssertionError("a statement had failed, and its work went on")
+
+
+@contextmanager
+def _doubts() -> Iterator[None]:
+    """What fails in here may have been carried out, unless the server says otherwise."""
     try:
+        yield
+    except CAUGHT as exc:
+        if failure(exc).sort == "lost" or isinstance(exc, TimeoutError):
+            raise _InDoubtError(exc) from exc
+        raise
+
+
+@asynccontextmanager
+async def _undone_on_failure(connection: Connection) -> AsyncIterator[None]:
+    """Leave no transaction open, whatever it costs the connection."""
+    try:
+        yield
+    except BaseException:
+        if not connection.is_closed():
+            await _roll_back(connection)
+        raise
+
+
+async def _roll_back(connection: Connection) -> None:
+    try:
+        # A caller cancelled in BEGIN has a transaction that asyncpg does not know of yet.
         await connection.execute("ROLLBACK", timeout=PARTING)
     except BaseException as exc:
         connection.terminate()

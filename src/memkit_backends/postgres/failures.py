@@ -79,8 +79,12 @@ _MEANINGS: dict[str, tuple[type[MemkitError], str, Sort]] = {
 """By SQLSTATE, or by its class of two characters."""
 
 
-def failure(error: BaseException, *, is_closed: bool) -> Failure:
-    """What `error` means; `is_closed` says that its connection is of no use any more."""
+class NoneFreeError(TimeoutError):
+    """All connections of the pool were in use for too long."""
+
+
+def failure(error: BaseException) -> Failure:  # noqa: PLR0911  # one for each sort
+    """What an exception of the driver means."""
     match error:
         case asyncpg.PostgresError():
             return _refusal(error)
@@ -88,9 +92,12 @@ def failure(error: BaseException, *, is_closed: bool) -> Failure:
             return Failure(InvalidInput("a value that Postgres cannot keep"), "final")
         case asyncpg.OutdatedSchemaCacheError():
             return Failure(StoreBusy(_BUSY), "conflict")
+        case NoneFreeError():
+            advice = "no connection became free in time; try again, or raise max_size"
+            return Failure(StoreBusy(advice), "final")
         case TimeoutError():
             return Failure(StoreBusy("the server did not answer in time"), "final")
-        case asyncpg.InterfaceError() if not is_closed and "pool is clos" in str(error):
+        case asyncpg.InterfaceError() if "pool is clos" in str(error):
             return Failure(Closed("pool"), "final")
         case _:
             return Failure(StoreUnavailable(_GONE), "lost")

@@ -5,25 +5,34 @@ from __future__ import annotations
 from memkit.errors import SchemaTooNew
 from memkit.models import Migrated
 from memkit_backends.postgres.connection import Connection
+from memkit_backends.postgres.naming import quoted
 from memkit_backends.postgres.scripts import migrations, supported
 
 PATIENCE = 600.0
 """Seconds that a migration may wait for another one and take itself."""
 
-BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 
 async def version(connection: Connection, schema: str) -> int:
     """The version of a schema, 0 if it is not there; `SchemaTooNew` for one not known."""
     # Looked up before anything is created: a role with rights to rows only gets this far.
-    table = f"{schema}.migration"
-    ((exists,),) = await connection.fetch(
-        "SELECT to_regclass($1) IS NOT NULL", table, timeout=PATIENCE
+    # In the catalog itself: to_regclass() may answer from before the lock was waited for.
+    tables = await connection.fetch(
+        """
+        SELECT 1
+          FROM pg_catalog.pg_class
+          JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
+         WHERE nspname = $1
+           AND relname = 'migration'
+        """,
+        schema,
+        timeout=PATIENCE,
     )
-    if not exists:
+    if not tables:
         return 0
     ((found,),) = await connection.fetch(
-        f"SELECT coalesce(max(number), 0) FROM {table}", timeout=PATIENCE
+        f"SELECT coalesce(max(number), 0) FROM {quoted(schema)}.migration", timeout=PATIENCE
     )
     if found > supported():
         raise SchemaTooNew(found, supported=supported())
@@ -47,18 +56,18 @@ async def migrate(connection: Connection, schema: str, *, dry_run: bool) -> Migr
     if report.applied:
         await _create_schema(connection, schema)
     for migration in migrations()[report.found :]:
-        await connection.execute(migration.within(schema), timeout=PATIENCE)
+        await connection.execute(migration.within(quoted(schema)), timeout=PATIENCE)
     await connection.execute("COMMIT", timeout=PATIENCE)
     return report
 
 
 async def _create_schema(connection: Connection, schema: str) -> None:
     # IF NOT EXISTS asks for the right to create even where nothing is to be created.
-    ((exists,),) = await connection.fetch(
-        "SELECT to_regnamespace($1) IS NOT NULL", schema, timeout=PATIENCE
+    found = await connection.fetch(
+        "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", schema, timeout=PATIENCE
     )
-    if not exists:
-        await connection.execute(f"CREATE SCHEMA {schema}", timeout=PATIENCE)
+    if not found:
+        await connection.execute(f"CREATE SCHEMA {quoted(schema)}", timeout=PATIENCE)
 
 
 def _report(found: int) -> Migrated:

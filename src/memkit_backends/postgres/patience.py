@@ -23,11 +23,12 @@ LONGEST_PAUSE = 0.5
 class Patience:
     """Of one call."""
 
-    __slots__ = ("_conflicts", "_deadline", "_ends", "_pause")
+    __slots__ = ("_conflicts", "_deadline", "_ends", "_pause", "_was_standby")
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
         self._conflicts = 0
+        self._was_standby = False
         self._ends: float | None = None
         self._pause = FIRST_PAUSE
 
@@ -50,7 +51,11 @@ class Patience:
             case "conflict":
                 self._conflicts += 1
                 return self._conflicts <= CONFLICTS
-            case "lost" | "standby":
+            case "standby":
+                # Once, on new connections: a server that only reads now may do so for long.
+                self._was_standby, again = True, not self._was_standby
+                return again
+            case "lost":
                 now = time.monotonic()
                 self._ends = self._ends or now + ABSENCE
                 return now < self._ends

@@ -42,11 +42,12 @@ async def opened_pool(options: Options) -> Pool:
             statement_cache_size=0 if options.pooler == "transaction" else STATEMENTS,
             max_cached_statement_lifetime=0,
             server_settings={"application_name": options.application_name},
-            timeout=options.acquire_timeout,
+            # Less than a call waits for a connection, so that it can tell why there is none.
+            timeout=options.acquire_timeout / 2,
         )
     except (asyncpg.ClientConfigurationError, ValueError):
         # What it says may quote the URL, and so the password.
         raise ConfigError("the URL of the postgres store cannot be read") from None
     except CAUGHT as exc:
-        raise failure(exc, is_closed=True).error from hushed(exc)
+        raise failure(exc).error from hushed(exc)
     return pool

@@ -37,7 +37,7 @@ class Statements:
     """Translates each statement once. No search_path is asked where a table is."""
 
     def __init__(self, options: Options) -> None:
-        self.schema = quoted(options.schema)
+        self._schema = quoted(options.schema)
         self._clock = options.lease_clock
         self._known: dict[str, Statement] = {}
 
@@ -45,7 +45,7 @@ class Statements:
         """What to send for `sql`: the text, and the values of its parameters."""
         statement = self._known.get(sql)
         if statement is None:
-            statement = self._known[sql] = translated(sql, self.schema)
+            statement = self._known[sql] = translated(sql, self._schema)
         if self._clock is not None and LEASE_CLOCK in statement.names:
             parameters = {**parameters, LEASE_CLOCK: microseconds(self._clock())}
         return statement.text, statement.arguments(parameters)

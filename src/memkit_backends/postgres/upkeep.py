@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from memkit.models import Finding
 from memkit_backends.postgres.connection import Connection
+from memkit_backends.postgres.naming import quoted
 from memkit_backends.postgres.statements import TABLES
 
 OLDEST = 150_000
@@ -31,7 +32,8 @@ async def findings(connection: Connection, schema: str) -> list[Finding]:
         SELECT CAST(indexrelid AS regclass)
           FROM pg_catalog.pg_index
           JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
-         WHERE relnamespace = to_regnamespace($1)
+          JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
+         WHERE nspname = $1
            AND NOT (indisvalid AND indisready)
         """,
         schema,
@@ -75,4 +77,6 @@ async def erase(connection: Connection, schema: str) -> None:
     server keeps them.
     """
     for table in TABLES:
-        await connection.execute(f"VACUUM (FULL, ANALYZE) {schema}.{table}", timeout=PATIENCE)
+        await connection.execute(
+            f"VACUUM (FULL, ANALYZE) {quoted(schema)}.{table}", timeout=PATIENCE
+        )

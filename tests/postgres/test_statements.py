@@ -1,0 +1,44 @@
+"""Statements translated: parameters by number, tables by schema, once for each text."""
+
+from __future__ import annotations
+
+import pytest
+
+from memkit_backends.postgres.options import Options
+from memkit_backends.postgres.statements import TABLES, Statements, translated
+
+SCHEMA = '"mem""kit"'
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("before", ["FROM ", "JOIN ", "INSERT INTO ", "UPDATE ", "DELETE FROM\n  "])
+def test_every_table_stands_in_its_schema(table: str, before: str) -> None:
+    """Wherever a statement names a table to read or write, the schema goes before it."""
+    found = translated(f"{before}{table} AS x WHERE {table}.pk = 1", SCHEMA).text
+    assert found == f"{before}{SCHEMA}.{table} AS x WHERE {table}.pk = 1"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["FOR UPDATE OF owner SKIP LOCKED", "FROM items", "FROM item_text", "DO UPDATE SET at = 1"],
+)
+def test_nothing_else_is_taken_for_a_table(sql: str) -> None:
+    """Words that only begin like a table's name stay as they are."""
+    assert translated(sql, SCHEMA).text == sql
+
+
+def test_parameters_are_numbered_in_their_order() -> None:
+    """A name has one number, however often it stands there; a cast is no parameter."""
+    found = translated("SELECT :b, :a, :b, CAST(:c AS TEXT), x::text, 'a' || :a", SCHEMA)
+    assert found.text == "SELECT $1, $2, $1, CAST($3 AS TEXT), x::text, 'a' || $2"
+    assert found.names == ("b", "a", "c")
+    assert found.arguments({"a": 1, "b": 2, "c": 3, "unused": 4}) == [2, 1, 3]
+
+
+def test_a_statement_is_translated_once() -> None:
+    """The text sent is the same object, so the driver finds what it prepared."""
+    statements = Statements(Options(location="postgresql://somewhere", schema="s"))
+    first, _ = statements.prepare("SELECT :a FROM item", {"a": 1})
+    second, values = statements.prepare("SELECT :a FROM item", {"a": 2})
+    assert first is second
+    assert list(values) == [2]
