@@ -97,7 +97,7 @@ class InjectNode(MemoryNode):
 
 def last_said(messages: object) -> str | None:
     """The text of the user's last message, if there is one."""
-    for message in reversed(messages if isinstance(messages, list) else []):
+    for message in reversed(messages if isinstance(messages, list | tuple) else ()):
         try:
             said = read_message(as_langchain(message))
         except InvalidInput:

@@ -71,7 +71,7 @@ class RecordNode(MemoryNode):
     def _work(self, run: Run, place: Place) -> Work:
         rules = self._memory.config.record
         held = value_of(run.state, self._messages_key)
-        said = self._said(held if isinstance(held, list) else [])
+        said = self._said(held if isinstance(held, list | tuple) else ())
         messages = [
             _kept(each, rules.max_message_characters, run.provenance)
             for each in said[-rules.max_messages :]

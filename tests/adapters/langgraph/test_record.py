@@ -19,9 +19,10 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.types import Command, RetryPolicy, interrupt
 
 from memkit.errors import StoreUnavailable
@@ -284,6 +285,37 @@ def test_dicts_without_ids_are_recorded_once(memory: SyncMemory) -> None:
     app = builder.compile(checkpointer=InMemorySaver())
     for text in ("one", "two"):
         app.invoke({"messages": [{"role": "user", "content": text}]}, THREAD)
+    assert recorded(memory) == ["user: one", "assistant: ok", "user: two", "assistant: ok"]
+
+
+def all_at_once(messages: list[Any] | None, writes: list[Any]) -> list[Any]:
+    """A reducer that is given all writes of a step together, as a DeltaChannel wants it."""
+    for write in writes:
+        messages = add_messages(messages or [], write)
+    return messages or []
+
+
+class Delta(TypedDict):
+    """A state whose checkpoints hold only what each step has added."""
+
+    messages: Annotated[list[Any], DeltaChannel(all_at_once)]
+
+
+@pytest.mark.parametrize("own_schema", [False, True])
+@pytest.mark.parametrize("state", [MessagesState, Delta])
+def test_every_channel_of_messages_is_read(
+    memory: SyncMemory, state: type, own_schema: bool
+) -> None:
+    """Whatever keeps the messages, with the node's own schema or the graph's, each is recorded."""
+    node = RecordNode(memory)
+    builder = StateGraph(state)
+    builder.add_node("agent", lambda _state: {"messages": [AIMessage("ok")]})
+    builder.add_node("record", node, **({"input_schema": node.state_schema} if own_schema else {}))
+    builder.add_edge(START, "agent")
+    builder.add_edge("agent", "record")
+    app = builder.compile(checkpointer=InMemorySaver())
+    for text in ("one", "two"):
+        app.invoke({"messages": [("user", text)]}, THREAD)
     assert recorded(memory) == ["user: one", "assistant: ok", "user: two", "assistant: ok"]
 
 
