@@ -19,7 +19,7 @@ def reads_a_row(read: Callable[Given, Read]) -> Callable[Given, Read]:
     def reading(*args: Given.args, **kwargs: Given.kwargs) -> Read:
         try:
             return read(*args, **kwargs)
-        except (ValueError, TypeError, OverflowError, InvalidInput):
+        except (ValueError, TypeError, AttributeError, OverflowError, InvalidInput):
             # Not chained: the reason would quote the row.
             raise StoreCorrupt("a row cannot be read; restore the store from a backup") from None
 

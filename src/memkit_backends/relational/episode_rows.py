@@ -65,6 +65,7 @@ class StoredEpisode:
         pieces = [self._with(map(self.bodies.__getitem__, run), run[0]) for run in runs]
         return pieces or [self._with((), self.position)]
 
+    @reads_a_row
     def _with(self, messages: Iterable[Message], position: int) -> Episode:
         return Episode(
             id=self.id,

@@ -7,6 +7,7 @@ from typing import LiteralString
 
 from memkit.decay import from_microseconds
 from memkit.models import Scope, Stats
+from memkit_backends.relational.damage import reads_a_row
 from memkit_backends.relational.driver import Transaction, Value
 from memkit_backends.relational.noun import Noun
 
@@ -19,6 +20,9 @@ class Statistics(Noun):
         return await self._driver.read(partial(_stats, scope))
 
 
+_counted = reads_a_row(Stats)
+
+
 async def _stats(scope: Scope | None, tx: Transaction) -> Stats:
     where: LiteralString = "1 = 1"
     given: dict[str, Value] = {}
@@ -26,7 +30,7 @@ async def _stats(scope: Scope | None, tx: Transaction) -> Stats:
         where = "owner_pk = (SELECT pk FROM scope WHERE key = :scope)"
         given = {"scope": scope.key}
     episodes, messages, pending, dead, oldest = await _episodes(tx, where, given)
-    return Stats(
+    return _counted(
         **await _items(tx, where, given),
         kinds=await _by(tx, "kind", where, given),
         policies=await _by(tx, "policy", where, given),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from memkit.models import Message, Scope, Tail
-from memkit_backends.relational.driver import Transaction
+from memkit_backends.relational.damage import reads_a_row
+from memkit_backends.relational.driver import Row, Transaction
 from memkit_backends.relational.messages import NO_KEY, load, parts
 from memkit_backends.relational.noun import Noun
 
@@ -36,6 +37,11 @@ async def _tail(scope: Scope, session_id: str, limit: int, tx: Transaction) -> T
         session=session_id,
         most=max(limit, 1),
     )
+    return _ending(rows, limit)
+
+
+@reads_a_row
+def _ending(rows: Sequence[Row], limit: int) -> Tail:
     digests: list[str] = []
     keys: list[str | None] = []
     for _, _, row_keys, row_digests, bodies in rows:

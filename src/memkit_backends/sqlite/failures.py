@@ -25,6 +25,8 @@ _MEANINGS: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_PERM: (StoreReadOnly, "the file may not be accessed"),
     sqlite3.SQLITE_CORRUPT: (StoreCorrupt, "the file is damaged; restore it from a backup"),
     sqlite3.SQLITE_NOTADB: (StoreCorrupt, "the file is not an SQLite database"),
+    # Every statement of ours is fixed, so the tables must be others than we made.
+    sqlite3.SQLITE_ERROR: (StoreCorrupt, "the store is not as memkit made it; restore a backup"),
     sqlite3.SQLITE_CANTOPEN: (StoreUnavailable, "the file cannot be opened"),
     sqlite3.SQLITE_IOERR: (StoreUnavailable, "the disk failed to read or write"),
 }
@@ -46,9 +48,13 @@ def translated(error: sqlite3.Error) -> StoreError:
 
 def known(error: BaseException) -> BaseException:
     """`error` itself, or, where it is SQLite's own, its translation chained to it."""
-    if not isinstance(error, sqlite3.Error):
+    if isinstance(error, UnicodeDecodeError):
+        # What SQLite says of a damaged schema quotes it, and sqlite3 fails to decode that.
+        meaning: StoreError = StoreCorrupt("the file is damaged; restore it from a backup")
+    elif isinstance(error, sqlite3.Error):
+        meaning = translated(error)
+    else:
         return error
-    meaning = translated(error)
     meaning.__cause__ = error
     return meaning
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from memkit_backends.sqlite.failures import known
 from memkit_backends.sqlite.thread import Call
-from memkit_backends.sqlite.transaction import SqliteTransaction, completed
+from memkit_backends.sqlite.transaction import carried_out
 
 
 class Reader:
@@ -42,7 +42,7 @@ class Reader:
             if call.alone:
                 call.answer = call.work(connection)
             else:
-                call.answer = completed(call.work(SqliteTransaction(connection, None)))
+                call.answer = carried_out(call.work, connection, None)
         except BaseException as exc:  # noqa: BLE001  # it belongs to whoever made the call
             call.error = known(exc)
         finally:

@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, LiteralString, TypeVar
 
-from memkit_backends.relational.driver import Parameters, Row, Value
+from memkit.errors import MemkitError, StoreCorrupt
+from memkit_backends.relational.driver import Parameters, Row, Value, Work
 
 Answer = TypeVar("Answer")
 
@@ -28,6 +29,24 @@ def completed(work: Coroutine[Any, Any, Answer]) -> Answer:
         return answer
     work.close()
     raise RuntimeError("work in a transaction awaited something else than its statements")
+
+
+def carried_out(
+    work: Work[Answer], connection: sqlite3.Connection, failpoint: Failpoint | None
+) -> Answer:
+    """What `work` comes to in the transaction that is open on `connection`.
+
+    Rows that memkit cannot have written may make any work stumble; that is `StoreCorrupt`.
+    """
+    try:
+        return completed(work(SqliteTransaction(connection, failpoint)))
+    except (MemkitError, sqlite3.Error):
+        raise
+    except Exception:
+        if connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]:
+            raise
+        # Not chained: the reason may quote a row.
+        raise StoreCorrupt("the file is damaged; restore it from a backup") from None
 
 
 class SqliteTransaction:

@@ -37,7 +37,7 @@ def findings(connection: sqlite3.Connection) -> list[Finding]:
 
 
 def _damage(connection: sqlite3.Connection) -> Iterator[Finding]:
-    for (problem,) in connection.execute("PRAGMA quick_check").fetchall():
+    for (problem,) in connection.execute("PRAGMA integrity_check").fetchall():
         if problem != "ok":
             message = "the file is damaged; restore it from a backup"
             yield Finding(level="error", code="sqlite.damaged", message=message)

@@ -11,7 +11,7 @@ from typing import LiteralString
 
 from memkit_backends.sqlite.failures import known
 from memkit_backends.sqlite.thread import Call
-from memkit_backends.sqlite.transaction import Failpoint, SqliteTransaction, completed
+from memkit_backends.sqlite.transaction import Failpoint, carried_out
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ class Writer:
         self._pass("after begin")
 
     def _run(self, connection: sqlite3.Connection, call: Call) -> object:
-        return completed(call.work(SqliteTransaction(connection, self._failpoint)))
+        return carried_out(call.work, connection, self._failpoint)
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         self._pass("before commit")
