@@ -6,14 +6,13 @@ import os
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from memkit.errors import StoreCorrupt, StoreError, StoreUnavailable
 from memkit.models import Changes
-from memkit.testing.values import HERE, NOW, an_episode, an_item
+from memkit.testing.values import HERE, an_episode, an_item
 from memkit_backends.relational.driver import Transaction
 from memkit_backends.sqlite import open_store
 from memkit_backends.sqlite.store import SQLiteStore
@@ -35,6 +34,11 @@ async def damaged(path: Path, *statements: str) -> SQLiteStore:
         for statement in statements:
             meddler.execute(statement)
     return await open_store(path)
+
+
+def replace(path: Path, old: bytes, new: bytes) -> None:
+    """Write other bytes over those in the file."""
+    path.write_bytes(path.read_bytes().replace(old, new))
 
 
 @pytest.mark.parametrize(
@@ -86,20 +90,15 @@ async def test_work_that_stumbles_over_a_damaged_file_says_so(path: Path) -> Non
 async def test_a_schema_that_is_not_even_text_is_damage(path: Path) -> None:
     """What sqlite3 cannot decode, be it its own complaint, is `StoreCorrupt`."""
     await (await damaged(path)).aclose()
-    whole = path.read_bytes()
-    path.write_bytes(whole.replace(b"CREATE TABLE job", b"CREATE TABLE \xff\xfe\xff"))
+    replace(path, b"CREATE TABLE job", b"CREATE TABLE \xff\xfe\xff")
     with pytest.raises(StoreCorrupt):
-        store = await open_store(path)
-        await store.claim(now=NOW, budget=1, lease=timedelta(minutes=1))
+        await open_store(path)
 
 
 async def test_check_finds_rows_that_an_index_lacks(path: Path) -> None:
     """`check` compares tables with their indexes, which no other look at the file does."""
-    store = await damaged(
-        path,
-        "DELETE FROM sqlite_master WHERE name = 'item_strongest'",
-        "UPDATE item SET content = 'Likes coffee', scope_pk = scope_pk + 0",
-    )
+    of_others = "UPDATE sqlite_master SET sql = replace(sql, 'active', 'x')"
+    store = await damaged(path, f"{of_others} WHERE name = 'item_strongest'")
     assert [each.code for each in await store.check() if each.level == "error"]
     await store.aclose()
 
