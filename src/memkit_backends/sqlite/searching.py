@@ -81,12 +81,12 @@ async def text(
 ) -> tuple[list[Row], int, bool]:
     """See `Dialect.text`."""
     words = _words(ask, tokens)
+    population = await _population(tx, ask, max(most, CANDIDATE_CAP) + 1)
+    if population <= most:
+        return await _matches(tx, ask, words, most), population, False
     # One more than asked tells whether there are more.
-    rows = await _matches(tx, ask, words, most + 1)
-    is_cut = len(rows) > most
-    if is_cut:
-        rows = await _with_rarest_words(tx, ask, words, most)
-    return rows, await _population(tx, ask), is_cut
+    rows = await _rarest_first(tx, ask, words, most + 1)
+    return rows[:most], population, len(rows) > most
 
 
 def _words(ask: Ask, tokens: Sequence[str]) -> list[str]:
@@ -120,10 +120,8 @@ async def _matches(tx: Transaction, ask: Ask, words: Sequence[str], most: int) -
     )
 
 
-async def _with_rarest_words(
-    tx: Transaction, ask: Ask, words: Sequence[str], most: int
-) -> list[Row]:
-    """`most` of the matches: all that hold a rare word, then the newest of the next rarest."""
+async def _rarest_first(tx: Transaction, ask: Ask, words: Sequence[str], most: int) -> list[Row]:
+    """At most `most` of the matches: all that hold a rare word, then the newest of the others."""
     counts = {word: await _holders(tx, word) for word in words}
     by_rarity = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
     rare: list[str] = []
@@ -145,8 +143,8 @@ async def _holders(tx: Transaction, word: str) -> int:
     return 0 if row is None else int(row[0])
 
 
-async def _population(tx: Transaction, ask: Ask) -> int:
-    """How many items of the scopes are live, as far as that matters."""
+async def _population(tx: Transaction, ask: Ask, most: int) -> int:
+    """How many items of the scopes are live; `most` of each are counted."""
     population = 0
     for scope_pk in ask.scopes:
         # Index: item_strongest (scope_pk, policy, fades_at DESC, id, expires_at, kind).
@@ -162,7 +160,7 @@ async def _population(tx: Transaction, ask: Ask) -> int:
             scope=scope_pk,
             now=ask.now,
             kinds=ask.kinds,
-            most=CANDIDATE_CAP,
+            most=most,
         )
         population += 0 if row is None else int(row[0])
     return population
