@@ -237,8 +237,7 @@ def _bare(word: str) -> str:
     """`word` without the marks that people leave out when they type."""
     if word.isascii():
         return word
-    bare = _LEFT_OUT_MARKS.sub("", unicodedata.normalize("NFD", word))
-    return unicodedata.normalize("NFC", bare)
+    return _LEFT_OUT_MARKS.sub("", unicodedata.normalize("NFD", word))
 
 
 class _Stemmer(Protocol):

@@ -24,7 +24,7 @@ from memkit.errors import ConfigError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 importances = st.floats(0, 1)
-factors = st.floats(0.01, 0.999)
+factors = st.floats(0.01, 0.995)  # slower ones reach the ends of the calendar
 policies = st.builds(Policy, factors, st.floats(0.001, 0.9))
 moments = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  # the strategy adds it
 

@@ -308,6 +308,21 @@ def test_strong_items_come_along_behind_the_hits() -> None:
     ]
 
 
+def test_a_part_of_a_word_is_no_word() -> None:
+    """A token is matched whole: "art" is neither in "party" nor in "smart cart"."""
+    party, art = row("a party in a smart cart"), row("the party sells art")
+    found = recall([party, art], "art party", population=50)
+    assert ids(found) == [art.id, party.id]
+    assert found[1].why == "1 of 2 words"
+
+
+def test_an_item_of_two_channels_is_one_item() -> None:
+    """What is both strong and a hit is there once, and counts once for rarity."""
+    hits = [row("likes chess"), row("plays chess and go")]
+    both = recall(hits, "chess go", strongest=hits, population=9, weights=Weights(duplicate=2))
+    assert both == recall(hits, "chess go", population=9)
+
+
 def test_an_importance_that_is_just_enough_is_enough() -> None:
     """An item written with importance 0.1 is there at minimum 0.1, and 0.099 is not."""
     found = [row("just", importance=0.1), row("under", importance=0.099)]
@@ -429,3 +444,12 @@ def test_a_large_item_makes_way() -> None:
     items = recall([row("tea " * 200, importance=0.9), row("likes tea", importance=0.5)])
     assert ids(fit(items, budget=80)) == ["likes tea"]
     assert fit(items, budget=10_000) == items
+
+
+def test_the_budget_is_spent_as_it_goes() -> None:
+    """What was taken before counts: the second large item does not fit, the small one does."""
+    contents = ["tea " * 30, "coffee " * 30, "likes chess"]
+    items = recall([row(each, importance=1 - len(each) / 999) for each in contents])
+    items.sort(key=lambda each: contents.index(each.content))
+    budget = estimate_tokens(render([items[0], items[2]])) + 10
+    assert fit(items, budget=budget) == [items[0], items[2]]

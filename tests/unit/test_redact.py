@@ -97,7 +97,7 @@ LOOK_ALIKES = {
     "slack words": "xoxo-hugs-and-kisses-to-all",
     "google words": "AIzawa is a surname",
     "jwt, one part": "eyJhbGciOiJIUzI1NiJ9",
-    "bearer of news": "the bearer of extraordinarily good-news",
+    "bearer of news": "Bearer extraordinarily-good-news-follow",
     "basic": "a basic understanding-of-the-matter",
     "public key": f"{DASHES}BEGIN PUBLIC KEY{DASHES}\n{PEM}{DASHES}END PUBLIC KEY{DASHES}",
     "certificate": f"{DASHES}BEGIN CERTIFICATE{DASHES}",
@@ -108,7 +108,7 @@ LOOK_ALIKES = {
     "rule": "Password: required, eight characters at least",
     "the secret": "The secret: practice every day",
     "keyword argument": "connect(password=password, api_key=settings.api_key)",
-    "call": "password = get_password(user)",
+    "call": "password=getpass(user)",
     "environment": 'password = os.environ["DB_PASSWORD"]',
     "variable name": "secret = client_secret",
     "template": "password=${DB_PASSWORD} api_key={{ key }}",
@@ -163,6 +163,7 @@ def test_secrets_are_replaced_everywhere(kind: str, secret: str, where: Where) -
     kept, count = redact(f"Note: {secret} and then some", where=where)
     assert count == 1
     assert f"[redacted:{kind}]" in kept
+    assert redact(kept, where=where) == (kept, 0)
     assert kept.startswith("Note: ")
     assert kept.endswith(" and then some")
     assert not any(part in kept for part in (A20, A16, PEM[:32], "hunter2", "s3cr3t", "1111"))

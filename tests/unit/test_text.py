@@ -37,6 +37,7 @@ def test_tokens_are_safe_to_join_and_to_index(text: str, language: str) -> None:
         assert TOKEN.fullmatch(token)
         assert all(unicodedata.category(each)[0] in "LNM" for each in token)
         assert len(token) <= TOKEN_CHARACTERS
+        assert token[0].isalnum()
 
 
 @given(anything)
@@ -75,7 +76,8 @@ def test_words_are_cut_one_by_one(words: list[str]) -> None:
         ("-", ""),
         ("*", ""),
         ("¡¿!? … —", ""),
-        ("\u0640 👍\ufe0f \u0301", ""),
+        ("\u0640 👍\ufe0f \u0301 \u0903 \u0e34", ""),
+        ("\u0903x", "x"),
         ("prefers C++", "prefer cpp"),
         ("c++20, C#7 and F#", "cpp 20 csharp 7 and fsharp"),
         ("a multi-agent planner", "a multi agent planner"),
@@ -91,6 +93,7 @@ def test_words_are_cut_one_by_one(words: list[str]) -> None:
         ("東京タワー", "東 東京 京 京タ タワ ワー"),
         ("猫", "猫"),
         ("서울에", "서울 울에"),
+        ("네 ね ก", "네 ね ก"),
         ("ที่นี่", "ที่นี่"),
         ("東京tower2号", "東 東京 京 tower2 号"),
         ("العَرَبِيَّة", "العربية"),
