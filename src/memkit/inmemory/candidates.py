@@ -28,7 +28,7 @@ def _scopes(query: Query) -> Iterable[Scope]:
 
 
 def _live(
-    state: State, query: Query, ids: Collection[str], among: Collection[Status] = ("active",)
+    state: State, query: Query, ids: Collection[str], among: tuple[Status, ...] = ("active",)
 ) -> Iterator[MemoryItem]:
     """Those items that have not expired and have one of these states, in rising order of id."""
     for item_id in sorted(ids):
