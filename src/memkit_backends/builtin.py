@@ -6,6 +6,8 @@ when it is called.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memkit.contracts import Store
 from memkit.errors import ConfigError
 from memkit.hookspecs import hookimpl
@@ -55,28 +57,24 @@ async def open_sqlite(options: Options) -> Store:
 
 
 async def open_postgres(options: Options) -> Store:
-    """A database: `postgresql://user@host/database`, with the settings of `open_store`."""
-    from memkit_backends.postgres import open_store  # noqa: PLC0415  # only where it is asked for
+    """A database: `postgresql://user@host/database`, with the settings of `open_store`.
 
-    options.expect(
-        "pool",
-        "schema",
-        "min_size",
-        "max_size",
-        "deadline",
-        "acquire_timeout",
-        "pooler",
-        "auto_migrate",
-        "application_name",
-    )
+    Settings may stand in the URL's query too; those beside it win.
+    """
+    from memkit_backends.postgres import open_store  # noqa: PLC0415  # only where it is asked for
+    from memkit_backends.postgres.location import SETTINGS, parted  # noqa: PLC0415  # likewise
+
+    options.expect("pool", "application_name", *SETTINGS)
+    url, settings = (None, {}) if options.url is None else parted(options.url)
+    options = replace(options, settings={**settings, **options.settings})
     pooler = options.get("pooler", str, "")
     if pooler not in {"", "transaction"}:
         raise ConfigError(f"postgres: pooler is transaction or left out, not {pooler!r}")
     return await open_store(
-        options.url,
+        url,
         pool=options.get("pool", object, None),  # type: ignore[arg-type]  # asyncpg ships no types
         schema=options.get("schema", str, "memkit"),
-        min_size=options.get("min_size", int, 1),
+        min_size=options.get("min_size", int, 0),
         max_size=options.get("max_size", int, 10),
         deadline=options.get("deadline", float, 30.0),
         acquire_timeout=options.get("acquire_timeout", float, 10.0),

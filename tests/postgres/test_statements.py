@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memkit_backends.postgres.location import parted
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.statements import TABLES, Statements, translated
 
@@ -42,3 +43,20 @@ def test_a_statement_is_translated_once() -> None:
     second, values = statements.prepare("SELECT :a FROM item", {"a": 2})
     assert first is second
     assert list(values) == [2]
+
+
+@pytest.mark.parametrize(
+    ("url", "left", "settings"),
+    [
+        ("postgresql://a@h/d", "postgresql://a@h/d", {}),
+        ("postgresql://a@h/d?schema=m", "postgresql://a@h/d", {"schema": "m"}),
+        (
+            "postgresql://a:p%3F@/d?host=/s&schema=a%20b&sslmode=require&pooler=transaction",
+            "postgresql://a:p%3F@/d?host=/s&sslmode=require",
+            {"schema": "a b", "pooler": "transaction"},
+        ),
+    ],
+)
+def test_a_url_carries_settings(url: str, left: str, settings: dict[str, str]) -> None:
+    """What is memkit's is taken out of a URL's query; the rest is the server's, unchanged."""
+    assert parted(url) == (left, settings)

@@ -7,11 +7,12 @@ import pytest
 from memkit.contracts import Store
 from memkit.testing.clock import ManualClock
 from memkit.testing.ledgers import LedgerConformance
+from memkit.testing.maintenance import MaintainsConformance
 from memkit.testing.stores import StoreConformance
 from memkit_backends.postgres import open_store
 
 
-class OnPostgres(StoreConformance, LedgerConformance):
+class OnPostgres(StoreConformance, LedgerConformance, MaintainsConformance):
     """A schema that every test begins anew. No search_path ever leads to it."""
 
     @pytest.fixture(autouse=True)

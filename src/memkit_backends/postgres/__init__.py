@@ -22,7 +22,7 @@ async def open_store(  # noqa: PLR0913  # one for each option of the store's tab
     *,
     pool: Pool | None = None,
     schema: str = DEFAULT_SCHEMA,
-    min_size: int = 1,
+    min_size: int = 0,
     max_size: int = 10,
     deadline: float = 30.0,
     acquire_timeout: float = 10.0,

@@ -27,7 +27,7 @@ class Options:
     pool: Pool | None = field(default=None, repr=False)
     """A pool of asyncpg that somebody else opened on this loop, and closes."""
     schema: str = DEFAULT_SCHEMA
-    min_size: int = 1
+    min_size: int = 0
     max_size: int = 10
     """Connections. Reads gain little past four; writes, which wait for the disk, do."""
     deadline: float = 30.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from typing import assert_never
 
 from memkit_backends.postgres.failures import Sort
@@ -13,9 +12,6 @@ from memkit_backends.postgres.transaction import Deadline
 CONFLICTS = 5
 """How often a call that others were in the way of is made again."""
 
-ABSENCE = 6.0
-"""Seconds for which a server may be away, restarting or failing over, before it is said."""
-
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 0.5
 
@@ -23,13 +19,12 @@ LONGEST_PAUSE = 0.5
 class Patience:
     """Of one call."""
 
-    __slots__ = ("_conflicts", "_deadline", "_ends", "_pause", "_was_standby")
+    __slots__ = ("_conflicts", "_deadline", "_pause", "_was_standby")
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
         self._conflicts = 0
         self._was_standby = False
-        self._ends: float | None = None
         self._pause = FIRST_PAUSE
 
     async def lasts(self, sort: Sort) -> bool:
@@ -56,8 +51,7 @@ class Patience:
                 self._was_standby, again = True, not self._was_standby
                 return again
             case "lost":
-                now = time.monotonic()
-                self._ends = self._ends or now + ABSENCE
-                return now < self._ends
+                # A server that restarts or fails over may be back before the deadline is.
+                return True
             case _:
                 assert_never(sort)
