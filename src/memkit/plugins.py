@@ -86,7 +86,7 @@ class Plugins:
         if self._manager.is_registered(plugin):
             return
         try:
-            self._manager.register(plugin, name=entry.name)
+            self._manager.register(plugin, name=f"{distribution_of(entry)}:{entry.name}")
             self._manager.check_pending()
         except (pluggy.PluginValidationError, ValueError) as exc:
             raise PluginError(f"the plugin {described(entry)} is not valid: {exc}") from exc

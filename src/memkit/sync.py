@@ -8,10 +8,9 @@ import contextvars
 import os
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, overload
-
-from anyio.from_thread import start_blocking_portal
 
 from memkit.app import open_memory
 from memkit.config import Config, Source
@@ -31,30 +30,50 @@ _PARTING = 10.0
 
 
 class _Thread:
-    """The thread and loop that memkit owns, and the memory that lives on them."""
+    """The thread and loop that memkit owns, and the memory that lives on them.
 
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self.loop = asyncio.get_running_loop()
-        self.process = os.getpid()
-        self._ident = threading.get_ident()
+    Started by hand and not as a portal: starting work there must not wait for that loop, and a
+    child process must be able to drop the whole thing without waiting for a thread that it
+    does not have.
+    """
+
+    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[Memory]]) -> None:
+        self._opening = opening
+        self._process = os.getpid()
         self._calls: set[concurrent.futures.Future[Any]] = set()
         self._is_open = True
+        self._opened: concurrent.futures.Future[Memory] = concurrent.futures.Future()
+        self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._thread = threading.Thread(target=self._run, name="memkit", daemon=True)
+        self._thread.start()
+        self.memory = self._opened.result()
 
-    @classmethod
-    async def under(cls, memory: Memory) -> Self:
-        """The thread that this runs on."""
-        return cls(memory)
+    def _run(self) -> None:
+        try:
+            # Not the host's sort of loop: whatever policy it has set, ours behaves the same.
+            with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+                runner.run(self._live())
+        except BaseException as exc:  # noqa: BLE001  # raised where somebody waits for it
+            (self._ended if self._opened.done() else self._opened).set_exception(exc)
+        else:
+            self._ended.set_result(None)
+
+    async def _live(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._leave = asyncio.Event()
+        async with self._opening() as memory:
+            self._opened.set_result(memory)
+            await self._leave.wait()
 
     def start(
         self, work: Callable[[Memory], Awaitable[Result]]
     ) -> concurrent.futures.Future[Result]:
         """Begin `work` over there, from any other thread."""
+        if os.getpid() != self._process:
+            raise Forked("memory")
         if not self._is_open:
             raise Closed("memory")
-        if os.getpid() != self.process:
-            raise Forked("memory")
-        if threading.get_ident() == self._ident:
+        if threading.current_thread() is self._thread:
             raise WrongLoop(
                 "a blocking call on memkit's own thread would wait for itself; "
                 "await the Memory that is handed to you there"
@@ -63,20 +82,32 @@ class _Thread:
         async def carry_out() -> Result:
             return await work(self.memory)
 
-        # The caller's context stays behind: with it, a framework would take what an extractor
-        # does for a part of its own run.
-        future = contextvars.Context().run(asyncio.run_coroutine_threadsafe, carry_out(), self.loop)
+        carried_out = carry_out()
+        try:
+            # The caller's context stays behind: with it, a framework would take what an
+            # extractor does for a part of its own run.
+            future = contextvars.Context().run(
+                asyncio.run_coroutine_threadsafe, carried_out, self.loop
+            )
+        except RuntimeError:  # the loop was closed this very moment
+            carried_out.close()
+            raise Closed("memory") from None
         self._calls.add(future)
         future.add_done_callback(self._calls.discard)
         return future
 
     def close(self) -> None:
-        """Take no more, and let what other threads began come to an end."""
+        """Take no more, let what other threads began come to an end, and close the memory."""
+        if os.getpid() != self._process:
+            return  # the thread stayed with the parent
         self._is_open = False
         calls = set(self._calls)
         concurrent.futures.wait(calls, timeout=_PARTING)
         for each in calls:
             each.cancel()
+        self.loop.call_soon_threadsafe(self._leave.set)
+        self._ended.result()
+        self._thread.join()
 
 
 class Verb(Generic[Arguments, Result]):
@@ -289,15 +320,8 @@ def open_memory_sync(
 
     Takes the same arguments. `deadline` is how many seconds a call may take.
     """
-    with ExitStack() as stack:
-        portal = stack.enter_context(start_blocking_portal("asyncio", name="memkit"))
-        opening = open_memory(source, **parts_and_settings)
-        memory = stack.enter_context(portal.wrap_async_context_manager(opening))
-        thread = portal.call(_Thread.under, memory)
-        try:
-            yield SyncMemory(thread, deadline=deadline)
-        finally:
-            if os.getpid() == thread.process:
-                thread.close()
-            else:
-                stack.pop_all()  # the thread stayed in the parent
+    thread = _Thread(partial(open_memory, source, **parts_and_settings))
+    try:
+        yield SyncMemory(thread, deadline=deadline)
+    finally:
+        thread.close()

@@ -172,6 +172,7 @@ class Broken(InMemoryStore):
 
     async def find(self, query: Query) -> Candidates:
         """Fails."""
+        del query
         raise StoreUnavailable("gone")
 
 

@@ -177,7 +177,7 @@ async def test_overlapping_histories_meet(memory: Memory) -> None:
     assert sorted(stored) == sorted(texts)
 
 
-async def test_another_process_is_noticed(store_url: str, clock: ManualClock) -> None:
+async def test_another_process_is_noticed(clock: ManualClock) -> None:
     """What one memory knows of a session's end is checked by the store, not believed."""
     store = InMemoryStore()
     async with (
@@ -203,6 +203,7 @@ class Restless(InMemoryStore):
         revise: bool = False,
     ) -> list[Appended]:
         """Always somebody else was first."""
+        del episodes, revise
         assert expected_head is not None
         return [Appended(episode_id=None, head=expected_head + 1, stale=True)]
 

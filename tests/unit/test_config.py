@@ -311,7 +311,7 @@ def test_what_is_no_duration_is_refused(wrong: object) -> None:
         parse_duration(wrong)
 
 
-def test_the_schema_accepts_what_is_accepted(tmp_path: Path) -> None:
+def test_the_schema_accepts_what_is_accepted() -> None:
     """Editors check against the same rules: the example passes, a typo does not."""
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -319,11 +319,12 @@ def test_the_schema_accepts_what_is_accepted(tmp_path: Path) -> None:
     document = {
         "store": "sqlite:///memory.db",
         "extractor": {"use": "llm", "model": "openai:gpt-4o"},
-        "scheduler": {"consolidate_every": "1h"},
+        "scheduler": {"consolidate_every": "1h", "decay_at_utc_hour": "never"},
         "decay": {"kinds": {"preference": {"factor": 0.99}}, "episode_ttl": "90d"},
     }
     assert validator.is_valid(document)
     assert Config.model_validate(document)
+    assert validator.is_valid(Config().model_dump(mode="json"))
     for wrong in ({"stor": "x"}, {"inject": {"limitt": 3}}, {"decay": {"episode_ttl": "soon"}}):
         assert not validator.is_valid(wrong)
 

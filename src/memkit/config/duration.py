@@ -6,7 +6,15 @@ import re
 from datetime import timedelta
 from typing import Annotated
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import (
+    BeforeValidator,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    WithJsonSchema,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from memkit.errors import ConfigError
 
@@ -18,6 +26,7 @@ _UNITS = {
     "d": timedelta(days=1),
     "w": timedelta(weeks=1),
 }
+_NEVER = "never"
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
 _WHOLE = r"^(\d+(\.\d+)?(ms|[smhdw]))+$"
 
@@ -50,5 +59,22 @@ def format_duration(value: timedelta) -> str:
 Duration = Annotated[
     timedelta,
     BeforeValidator(parse_duration),
+    PlainSerializer(format_duration, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": _WHOLE, "examples": ["30s", "5m", "90d"]}),
 ]
+
+
+class OrNever:
+    """Says of an optional setting that "never" is nothing: TOML has no other word for it."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(
+            lambda value: None if value == _NEVER else value, handler(source)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"anyOf": [handler(schema), {"const": _NEVER}]}

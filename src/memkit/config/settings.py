@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from memkit.config.duration import Duration
+from memkit.config.duration import Duration, OrNever
 from memkit.config.part import Part, Section, part_table
 from memkit.config.secrets import masked
 from memkit.decay import NEVER, Policy
@@ -90,7 +90,7 @@ class InjectRules(Section):
     min_importance: Fraction = 0.1
     min_score: Fraction = 0.0
     token_budget: Positive = 1500
-    deadline: Lasting | None = None
+    deadline: Annotated[Lasting | None, OrNever()] = None
 
 
 class ConsolidateRules(Section):
@@ -135,7 +135,7 @@ class DecayRules(Section):
 
     factor: float = 0.95
     threshold: float = 0.05
-    episode_ttl: Lasting | None = None
+    episode_ttl: Annotated[Lasting | None, OrNever()] = None
     kinds: dict[Kind, PolicyRules] = {}
 
     @model_validator(mode="after")
@@ -162,7 +162,7 @@ class StrategyRules(Section):
     name: str = Field(min_length=1)
     namespaces: tuple[str, ...] = ()
     instructions: str | None = None
-    ttl: Lasting | None = None
+    ttl: Annotated[Lasting | None, OrNever()] = None
 
     @property
     def strategy(self) -> Strategy:
@@ -177,10 +177,10 @@ class StrategyRules(Section):
 
 
 class SchedulerPart(Part):
-    """When jobs run by themselves: at an interval, and daily at a full hour of UTC."""
+    """When jobs run by themselves: at an interval, and daily at a full hour of UTC, or never."""
 
-    consolidate_every: Lasting | None = timedelta(hours=1)
-    decay_at_utc_hour: Annotated[int, Field(ge=0, le=23)] | None = 2
+    consolidate_every: Annotated[Lasting | None, OrNever()] = timedelta(hours=1)
+    decay_at_utc_hour: Annotated[Annotated[int, Field(ge=0, le=23)] | None, OrNever()] = 2
 
 
 def _part(default: str) -> BeforeValidator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from memkit.config import Config
 from memkit.contracts import Store
 from memkit.decay import Policy, expiry
 from memkit.errors import InvalidInput
+from memkit.memory.intake import DEEPEST
 from memkit.models import (
     Changes,
     Kind,
@@ -77,7 +79,7 @@ class Editing:
             expires_at=expiry(fades_at, created_at=now, ttl=lasting),
             pinned=pinned,
             key=key,
-            value=value,
+            value=_exact("value", value),
             metadata=_metadata(metadata),
             tokens=self._tokens(text),
         )
@@ -112,7 +114,7 @@ class Editing:
         if metadata is not None:
             columns["metadata"] = _metadata(metadata)
         if not isinstance(value, EllipsisType):
-            columns["value"] = value
+            columns["value"] = _exact("value", value)
         if status is not None:
             columns["status"] = status
         return await self._patched(item, columns)
@@ -205,29 +207,45 @@ def _importance(item: MemoryItem, now: datetime) -> float:
     return Policy.from_name(item.policy).importance(item.fades_at, now)
 
 
-def _checked(importance: float) -> float:
-    is_number = isinstance(importance, (int, float)) and not isinstance(importance, bool)
-    if not (is_number and 0 <= importance <= 1):  # NaN is neither
-        raise InvalidInput("importance must be a number from 0 to 1")
-    return float(importance)
+def _checked(importance: object) -> float:
+    match importance:
+        case bool():
+            pass
+        case int() | float() if 0 <= importance <= 1:  # NaN does not
+            return float(importance)
+    raise InvalidInput("importance must be a number from 0 to 1")
+
+
+def _exact(name: str, value: JsonValue) -> JsonValue:
+    """`value`, if every store can keep it to the letter."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidInput(f"{name} is no JSON that can be written in UTF-8") from None
+    return value
 
 
 def _metadata(metadata: Mapping[str, JsonValue] | None) -> dict[str, JsonValue]:
-    washed = _clean({} if metadata is None else dict(metadata))
+    washed = _clean({} if metadata is None else dict(metadata), 0)
+    _exact("metadata", washed)
     return washed if isinstance(washed, dict) else {}
 
 
-def _clean(value: JsonValue) -> JsonValue:
+def _clean(value: JsonValue, depth: int) -> JsonValue:
+    if depth > DEEPEST:
+        raise InvalidInput(f"JSON nested more than {DEEPEST} levels deep")
     match value:
         case str():
             return clean(value)[0]
         case list():
-            return [_clean(each) for each in value]
+            return [_clean(each, depth + 1) for each in value]
         case dict():
-            # A key that is no text is left for the item to refuse.
-            return {
-                clean(key)[0] if isinstance(key, str) else key: _clean(each)
-                for key, each in value.items()
-            }
+            return {_clean_key(key): _clean(each, depth + 1) for key, each in value.items()}
         case _:
             return value
+
+
+def _clean_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise InvalidInput(f"a key of metadata must be text, not {type(key).__name__}")
+    return clean(key)[0]

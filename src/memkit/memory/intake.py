@@ -28,7 +28,8 @@ from memkit.text import clean
 if TYPE_CHECKING:
     from memkit.redact import Redactor
 
-_DEEPEST = 64
+DEEPEST = 64
+"""How many levels of JSON are taken."""
 _ABSURD = 10
 """So many times the longest message: refused, not cut."""
 
@@ -200,8 +201,8 @@ class _Wash:
 
 
 def _check_depth(depth: int) -> None:
-    if depth > _DEEPEST:
-        raise InvalidInput(f"JSON nested more than {_DEEPEST} levels deep")
+    if depth > DEEPEST:
+        raise InvalidInput(f"JSON nested more than {DEEPEST} levels deep")
 
 
 def _differ(washed: Collection[object], given: Collection[object]) -> bool:
@@ -211,4 +212,7 @@ def _differ(washed: Collection[object], given: Collection[object]) -> bool:
 
 
 def _size(value: JsonValue) -> int:
-    return len(json.dumps(value, ensure_ascii=False))
+    try:
+        return len(json.dumps(value, ensure_ascii=False))
+    except ValueError:
+        raise InvalidInput("a number has more digits than Python writes out") from None

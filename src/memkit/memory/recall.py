@@ -13,7 +13,6 @@ from memkit.models import CANDIDATE_CAP, Candidates, Kind, Query, Recalled, Scop
 from memkit.ranking import fit, rank
 from memkit.text import query_tokens
 
-
 MOST = 10_000
 """The most items that one recall returns."""
 

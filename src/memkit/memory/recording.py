@@ -108,7 +108,8 @@ class Recording:
         return _recorded(appended, episode)
 
     def _kept(self, messages: Iterable[Said]) -> list[Kept]:
-        if isinstance(messages, (str, bytes, Mapping, Message)):
+        is_one = isinstance(messages, (str, bytes, Mapping, Message))
+        if is_one or not isinstance(messages, Iterable):
             raise InvalidInput("record takes a sequence of messages")
         given = list(messages)
         most = self._config.record.max_messages
