@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from memkit.config import Config
 from memkit.contracts import Store
-from memkit.decay import Policy, expiry
+from memkit.decay import NEVER, Policy, expiry
 from memkit.errors import InvalidInput
 from memkit.memory.intake import DEEPEST
 from memkit.models import (
@@ -86,7 +86,11 @@ class Editing:
         applied = await self.store.apply(home, Changes(add=(item,)))
         # Its key or its content may have been there before, and then so was its id.
         [item_id] = applied.added or applied.updated or applied.reinforced
-        return item if item_id == item.id else await self.one(home, item_id, now=None)
+        if item_id == item.id:
+            return item
+        if pinned:
+            return await self.pin(home, item_id, pinned=True, now=now)
+        return await self._evened(home, item_id, now)
 
     async def update(  # noqa: PLR0913  # the fields of an item
         self,
@@ -117,15 +121,15 @@ class Editing:
             columns["value"] = _exact("value", value)
         if status is not None:
             columns["status"] = status
-        return await self._patched(item, columns)
+        return await self._patched(item, columns, now)
 
     async def pin(self, home: Scope, item_id: str, *, pinned: bool, now: datetime) -> MemoryItem:
         """See `Memory.pin`."""
         item = await self.one(home, item_id, now=now)
         if item.pinned == pinned:
-            return item
+            return await self._evened(home, item_id, now)
         dates = self._dates(item, now, pinned=pinned)
-        return await self._patched(item, {"pinned": pinned, **dates})
+        return await self._patched(item, {"pinned": pinned, **dates}, now)
 
     async def reinforce(
         self, home: Scope, item_id: str, *, importance: float | None, now: datetime
@@ -136,7 +140,7 @@ class Editing:
         dates = self._dates(item, now, importance=max(wanted, _importance(item, now)))
         met = Reinforcement.model_validate({"id": item.id, **dates})
         await self.store.apply(home, Changes(reinforce=(met,)))
-        return await self.one(home, item_id, now=now)
+        return await self._evened(home, item_id, now)
 
     async def one(self, home: Scope, item_id: str, *, now: datetime | None) -> MemoryItem:
         """The item with this id, or `InvalidInput`; with `now`, one that has not expired."""
@@ -145,12 +149,28 @@ class Editing:
             raise InvalidInput(f"there is no item {item_id!r} in this scope")
         return found[0]
 
-    async def _patched(self, item: MemoryItem, columns: Mapping[str, object]) -> MemoryItem:
+    async def _patched(
+        self, item: MemoryItem, columns: Mapping[str, object], now: datetime
+    ) -> MemoryItem:
         if not columns:
             return item
         patch = Patch.model_validate({"id": item.id, **columns})
         await self.store.apply(item.scope, Changes(update=(patch,)))
-        return await self.one(item.scope, item.id, now=None)
+        return await self._evened(item.scope, item.id, now)
+
+    async def _evened(self, home: Scope, item_id: str, now: datetime) -> MemoryItem:
+        """The item as it is kept, its dates being those of what is pinned or of what is not.
+
+        Dates are worked out from what was read before, and another may have pinned the item
+        since. Whoever writes looks again, so that the last one puts it right.
+        """
+        while True:
+            item = await self.one(home, item_id, now=None)
+            policy = self.config.decay.policy(item.kind, pinned=item.pinned)
+            if (item.policy == NEVER.name) == (policy == NEVER):
+                return item
+            patch = Patch.model_validate({"id": item_id, **self._dates(item, now)})
+            await self.store.apply(home, Changes(update=(patch,)))
 
     def _dates(
         self,

@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
+_SPARE = 10
+"""Near-duplicates are dropped after the store has answered, so it is asked for some more."""
+
 
 class Lifecycle:
     """Inject, record, consolidate, decay, over a store, an extractor, a scheduler and a clock."""
@@ -95,7 +98,7 @@ class Lifecycle:
                 query=query,
                 language=self.config.language,
                 limit=limit,
-                strongest=2 * limit,  # near-duplicates are dropped after the store's answer
+                strongest=limit + min(limit, _SPARE),
                 min_importance=_given(min_importance, rules.min_importance),
                 min_score=_given(min_score, rules.min_score),
                 kinds=kinds,
