@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextvars
 import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -100,6 +101,8 @@ class _Thread:
         """Take no more, let what other threads began come to an end, and close the memory."""
         if os.getpid() != self._process:
             return  # the thread stayed with the parent
+        if sys.is_finalizing():
+            return  # nobody closed it in time, and the thread has been stopped with the program
         self._is_open = False
         calls = set(self._calls)
         concurrent.futures.wait(calls, timeout=_PARTING)
