@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -273,3 +274,32 @@ async def test_a_person_may_say_it_again(memory: Memory) -> None:
     assert (await memory.inject(SCOPE)).items == ()
     await memory.remember(SCOPE, "Lives in Oslo")
     assert len((await memory.inject(SCOPE)).items) == 1
+
+
+async def test_pinning_meets_other_edits(store_url: str, clock: ManualClock) -> None:
+    """An item pinned while others change its importance or kind is pinned, and never fades."""
+    async with (
+        open_memory(store_url, clock=clock) as one,
+        open_memory(store=one.store, clock=clock) as other,
+    ):
+        for number in range(10):
+            item = await one.remember(SCOPE, f"Owns house number {number}", importance=0.6)
+            clock.advance(days=1)
+            await asyncio.gather(
+                other.update(SCOPE, item.id, importance=0.3),
+                one.pin(SCOPE, item.id),
+                other.update(SCOPE, item.id, kind="preference"),
+                one.reinforce(SCOPE, item.id, importance=0.9),
+            )
+            kept = await the_item(one, item.id)
+            assert (kept.pinned, kept.policy) == (True, "never")
+            assert kept.expires_at > clock() + timedelta(days=100_000)
+
+
+async def test_told_again_to_be_pinned(memory: Memory) -> None:
+    """What is there already and is told again as pinned is pinned."""
+    first = await memory.remember(SCOPE, "Is allergic to nuts")
+    again = await memory.remember(SCOPE, "Is allergic to nuts", pinned=True)
+    assert (again.id, again.pinned, again.policy) == (first.id, True, "never")
+    freed = await memory.pin(SCOPE, first.id, pinned=False)
+    assert (freed.pinned, freed.policy) == (False, first.policy)

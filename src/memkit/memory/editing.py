@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 LONGEST_ITEM = 10_000
 """The longest content of an item, in characters: an item is one statement, not a document."""
+_LOOKS = 8
+"""How often a write is looked at again; an eventual store may show what was before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,13 +166,14 @@ class Editing:
         Dates are worked out from what was read before, and another may have pinned the item
         since. Whoever writes looks again, so that the last one puts it right.
         """
-        while True:
+        for _ in range(_LOOKS):
             item = await self.one(home, item_id, now=None)
             policy = self.config.decay.policy(item.kind, pinned=item.pinned)
-            if (item.policy == NEVER.name) == (policy == NEVER):
-                return item
+            if (item.policy == NEVER.name) == (policy.name == NEVER.name):
+                break
             patch = Patch.model_validate({"id": item_id, **self._dates(item, now)})
             await self.store.apply(home, Changes(update=(patch,)))
+        return item
 
     def _dates(
         self,
