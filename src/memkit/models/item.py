@@ -70,9 +70,9 @@ class MemoryItem(Model):
     metadata: dict[str, JsonValue] = {}
     tokens: str = ""
 
-    @field_validator("key")
+    @field_validator("key", mode="before")
     @classmethod
-    def _key_is_an_id(cls, value: str | None) -> str | None:
+    def _key_is_an_id(cls, value: object) -> str | None:
         return value if value is None else check_id("item key", value)
 
     @cached_property

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, JsonValue, field_validator
 
+from memkit.errors import InvalidInput
 from memkit.models.base import Model
 from memkit.models.scope import Scope, check_id
 
@@ -88,9 +90,22 @@ class Message(Model):
     def _text_is_a_block(cls, value: object) -> object:
         return ({"type": "text", "text": value},) if isinstance(value, str) else value
 
-    @field_validator("key")
+    @field_validator("time")
     @classmethod
-    def _key_is_an_id(cls, value: str | None) -> str | None:
+    def _time_can_be_written(cls, value: datetime | None) -> datetime | None:
+        if value is None:
+            return None
+        try:
+            in_utc = value.astimezone(UTC)
+        except OverflowError:
+            raise InvalidInput("a message's time is outside the years 1 to 9999 of UTC") from None
+        # ISO 8601 knows no offset of seconds, and would be wrong by them.
+        is_odd = (value.utcoffset() or timedelta(0)) % timedelta(minutes=1)
+        return in_utc if is_odd else value
+
+    @field_validator("key", mode="before")
+    @classmethod
+    def _key_is_an_id(cls, value: object) -> str | None:
         return value if value is None else check_id("message key", value)
 
     @cached_property
@@ -139,9 +154,9 @@ class Episode(Model):
     tokens: int = Field(default=0, ge=0)
     flags: tuple[EpisodeFlag, ...] = ()
 
-    @field_validator("session_id")
+    @field_validator("session_id", mode="before")
     @classmethod
-    def _session_is_an_id(cls, value: str) -> str:
+    def _session_is_an_id(cls, value: object) -> str:
         return check_id("session_id", value)
 
 
