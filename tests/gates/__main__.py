@@ -6,6 +6,7 @@ import argparse
 import importlib
 import pkgutil
 import random
+import re
 import sys
 import time
 
@@ -14,13 +15,13 @@ from tests.gates.verdict import Gate
 
 
 def discover() -> dict[str, Gate]:
-    """Every gate by name: each `tests.gates.t*` and `loops` module holds a list GATES."""
+    """Every gate by name: each module `loops` or `tNN_words` holds a list GATES."""
     modules = (
         importlib.import_module(f"tests.gates.{found.name}")
         for found in pkgutil.iter_modules(tests.gates.__path__)
-        if found.name not in {"__main__", "verdict"}
+        if re.fullmatch(r"loops|t\d\d_\w+", found.name)
     )
-    return {gate.name: gate for module in modules for gate in getattr(module, "GATES", ())}
+    return {gate.name: gate for module in modules for gate in module.GATES}
 
 
 def run(gate: Gate, *, n: int, seed: int, bug: str | None) -> bool:
