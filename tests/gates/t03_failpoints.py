@@ -235,7 +235,7 @@ def gate(backend: Backend) -> Gate:
     return Gate(
         name=f"T03{backend.suffix}",
         promise=f"exit, error or cancel at any point changes no outcome, on {backend.name}",
-        full=5_000,
+        full=1_200,
         least=150,
         run=partial(run, backend),
         bugs=("commit-before-mark",),
