@@ -1,0 +1,1 @@
+"""How fast whole public calls are beside the raw driver: `python -m tests.bench --help`."""
