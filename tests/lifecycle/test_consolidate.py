@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import NoReturn
 
 import pytest
 
@@ -25,6 +26,7 @@ from memkit import (
     Ledger,
     Memory,
     OutcomeUnknown,
+    Proposal,
     Scope,
     Store,
     StoreUnavailable,
@@ -288,6 +290,42 @@ async def test_a_broken_extractor_is_a_failure(
         assert (job.status, job.error) == ("failed", "invalid")
         assert "KeyError" in caplog.text
         assert "a-canary" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (lambda: Extraction(proposals=(Proposal(content="x", importance=7),)), "invalid"),
+        (lambda: raised(LeaseLost("another job")), "invalid"),
+        (lambda: raised(StoreUnavailable("a store of its own")), "invalid"),
+        (lambda: raised(asyncio.CancelledError()), "unavailable"),
+    ],
+    ids=["bad value", "lease lost", "store", "cancelled"],
+)
+async def test_what_an_extractor_cannot_do_is_its_episodes_failure(
+    store_url: str, clock: ManualClock, failure: Callable[[], Extraction], reason: str
+) -> None:
+    """Whatever comes of one scope's episodes, another scope's are consolidated."""
+
+    async def answer(request: ExtractionRequest) -> Extraction:
+        is_poison = request.turns[0].message.text == "poison"
+        return failure() if is_poison else found("Bob likes tea.")
+
+    extractor = Scripted(answer)
+    async with opened(store_url, clock, extractor, concurrency=1) as memory:
+        await told(memory, "poison")
+        await told(memory, "I like tea.", scope=Scope("bob"))
+        jobs = await memory.consolidate()
+        assert [(job.status, job.error) for job in jobs] == [
+            ("failed", reason),
+            ("completed", None),
+        ]
+        assert (await memory.stats()).pending == 1
+
+
+def raised(error: BaseException) -> NoReturn:
+    """Raise it."""
+    raise error
 
 
 async def test_a_wrong_configuration_is_nobodys_attempt(store_url: str, clock: ManualClock) -> None:

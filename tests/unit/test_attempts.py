@@ -49,11 +49,14 @@ def test_waits_are_doubled_spread_and_bounded(attempts: int, random: float) -> N
         (float("inf"), timedelta(minutes=1)),
         (600.0, timedelta(minutes=10)),
         (1e12, timedelta(days=1)),
+        ("600", timedelta(minutes=10)),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", timedelta(minutes=1)),
     ],
 )
-def test_a_providers_wish_is_the_least_wait(wish: float | None, wait: timedelta) -> None:
+def test_a_providers_wish_is_the_least_wait(wish: float | str | None, wait: timedelta) -> None:
     """What a provider asks for is granted, if it is a number, and for a day at most."""
-    error = ExtractionError("rate_limited", retry_after=wish)
+    error = ExtractionError("rate_limited")
+    setattr(error, "retry_after", wish)  # noqa: B010  # as an untyped extractor may
     outcome = failed(a_claim("one"), error, RULES, now=NOW, random=lambda: 1.0)
     assert outcome == Failed(error="rate_limited", retry_at=NOW + wait, counts=False)
 

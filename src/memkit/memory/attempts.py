@@ -56,10 +56,15 @@ def backoff(rules: ConsolidateRules, attempts: int, *, random: Callable[[], floa
     return min(rules.max_backoff, rules.backoff * doubled) * (1 + random()) / 2
 
 
-def _wish(retry_after: float | None) -> timedelta:
-    if retry_after is None or not math.isfinite(retry_after):
+def _wish(retry_after: object) -> timedelta:
+    # Extractors pass on what a provider's header says, as a number or as it came.
+    try:
+        seconds = float(str(retry_after))
+    except ValueError:
         return timedelta(0)
-    return timedelta(seconds=min(max(0.0, retry_after), _LONGEST_WAIT.total_seconds()))
+    if not math.isfinite(seconds):
+        return timedelta(0)
+    return timedelta(seconds=min(max(0.0, seconds), _LONGEST_WAIT.total_seconds()))
 
 
 def lost(claim: Claim, error: LeaseLost | Forgotten, *, now: datetime) -> ConsolidationJob:

@@ -15,12 +15,18 @@ import anyio
 from memkit.config import Config
 from memkit.contracts import Clock, Extractor, Ledger, Store
 from memkit.errors import (
+    CapabilityError,
+    Closed,
+    ConfigError,
     ExtractionError,
     Forgotten,
+    Forked,
     LeaseLost,
     MemkitError,
     OutcomeUnknown,
+    PluginError,
     StoreError,
+    WrongLoop,
 )
 from memkit.extraction import validate
 from memkit.memory.attempts import checksum, failed, lost
@@ -49,6 +55,8 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
+_HOST_ERRORS = (Closed, ConfigError, CapabilityError, Forked, PluginError, WrongLoop)
+"""What an extractor raises that no other episode and no later try would mend."""
 _PARTING = 5.0
 """Seconds for handing a claim back when everything ends."""
 _SETTLE_TRIES = 3
@@ -174,16 +182,22 @@ class Consolidation:
         try:
             async with asyncio.timeout(deadline):
                 extraction = await self.extractor.extract(request)
+            return validate(extraction, request)
         except TimeoutError:
             raise ExtractionError("timeout", f"no answer within {deadline:g} s") from None
-        except MemkitError:
+        except (ExtractionError, *_HOST_ERRORS):
             raise
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody cancelled this: the extractor gave up by itself.
+            raise ExtractionError("unavailable", "the extractor was cancelled within") from None
         except Exception as exc:
             # Its message may quote what was said: only its name and place go further.
             name, place = type(exc).__name__, traceback.extract_tb(exc.__traceback__)[-1]
             logger.error("the extractor raised %s at %s:%s", name, place.filename, place.lineno)  # noqa: TRY400  # see above
             raise ExtractionError("invalid", f"the extractor raised {name}") from exc
-        return validate(extraction, request)
 
     async def _related(self, scope: Scope, request: ExtractionRequest) -> list[MemoryItem]:
         """Items that the turns may repeat, update or end."""
