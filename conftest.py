@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 def _enter_empty_folder(namespace: dict[str, Any]) -> None:
     namespace["__folder"] = tempfile.TemporaryDirectory()
-    namespace["__before"] = os.getcwd()
+    namespace["__before"] = Path.cwd()
     os.chdir(namespace["__folder"].name)
 
 
