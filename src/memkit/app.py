@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from memkit.models import utcnow
 from memkit.plugins import Plugins
 from memkit.redact import Redactor
 from memkit.registry import Named
+from memkit.text import tokenize
 
 Sort = TypeVar("Sort")
 Written = str | Mapping[str, object] | Part
@@ -52,8 +54,8 @@ async def open_memory(  # noqa: PLR0913  # the parts, each of which may be hande
     """
     parts = {"store": store, "extractor": extractor, "scheduler": scheduler, "redactor": redactor}
     written = {name: part for name, part in parts.items() if isinstance(part, _WRITTEN)}
-    config = load(source, {**written, **settings})
-    plugins = Plugins()
+    # Files are read elsewhere than on the caller's loop.
+    config, plugins = await asyncio.to_thread(_read, source, {**written, **settings})
     for distribution in config.plugins:
         plugins.enable(distribution)
     async with AsyncExitStack() as stack:
@@ -71,6 +73,13 @@ async def open_memory(  # noqa: PLR0913  # the parts, each of which may be hande
         stack.callback(memory.close)
         await _start(memory)
         yield memory
+
+
+def _read(source: Source, arguments: Mapping[str, object]) -> tuple[Config, Plugins]:
+    """The configuration, known to be usable, and what is installed."""
+    config = load(source, arguments)
+    tokenize("", config.language)
+    return config, Plugins()
 
 
 @dataclass(frozen=True, slots=True)

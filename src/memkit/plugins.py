@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
@@ -26,11 +27,43 @@ Part = TypeVar("Part")
 Observer = Callable[[Event], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An entry point of the group, and whose it is. Nothing of it has been imported."""
+
+    name: str
+    distribution: str
+    version: str
+    entry: EntryPoint
+
+    @classmethod
+    def of(cls, entry: EntryPoint) -> Installed:
+        """Reads the distribution's metadata: once, for it is a file."""
+        distribution, version = "unknown", "?"
+        with suppress(Exception):  # whatever is wrong with it is not the host's concern
+            if entry.dist is not None:
+                distribution, version = entry.dist.name, entry.dist.version
+        return cls(entry.name, distribution, version, entry)
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it came with memkit."""
+        return canonical(self.distribution) == BUILT_IN
+
+    def __str__(self) -> str:
+        return f"{self.name!r} ({self.distribution} {self.version})"
+
+
+def installed() -> tuple[Installed, ...]:
+    """Every plugin on the path."""
+    return tuple(map(Installed.of, entry_points(group=GROUP)))
+
+
 class Plugins:
     """The plugins of one memory. What is not named is listed and never imported."""
 
-    def __init__(self, installed: Iterable[EntryPoint] | None = None) -> None:
-        self._installed = tuple(entry_points(group=GROUP) if installed is None else installed)
+    def __init__(self, found: Iterable[Installed] | None = None) -> None:
+        self._installed = installed() if found is None else tuple(found)
         self._manager = pluggy.PluginManager(GROUP)
         self._manager.add_hookspecs(hookspecs)
         self.registry = Registry()
@@ -44,12 +77,18 @@ class Plugins:
     def enable(self, distribution: str) -> None:
         """Import everything that `distribution` declares."""
         wanted = canonical(distribution)
-        entries = [each for each in self._installed if canonical(distribution_of(each)) == wanted]
+        entries = [each for each in self._installed if canonical(each.distribution) == wanted]
         if not entries:
-            advice = nearest(distribution, {distribution_of(each) for each in self._installed})
+            advice = nearest(distribution, {each.distribution for each in self._installed})
             raise PluginError(f"no plugin distribution {distribution!r} is installed; {advice}")
         for entry in entries:
             self._load(entry)
+
+    def offers(self, plugin: Installed) -> tuple[str, ...]:
+        """What `plugin` offers under its own name, or else at all; it is imported for that."""
+        self._load(plugin)
+        offers = self.registry.offers()
+        return tuple(each for each in offers if each.endswith(f":{plugin.name}")) or offers
 
     def observer(self, host: Observer | None = None) -> Observer | None:
         """What tells `host` and every observing plugin of an event; None where nobody looks."""
@@ -67,58 +106,58 @@ class Plugins:
 
         return observe if watching else None
 
-    def _named(self, name: str) -> EntryPoint:
+    def _named(self, name: str) -> Installed:
         entries = [each for each in self._installed if each.name == name]
-        ours = [each for each in entries if is_built_in(each)]
+        ours = [each for each in entries if each.is_built_in]
         if ours:
             return ours[0]
         if not entries:
             advice = nearest(name, {each.name for each in self._installed})
             raise PluginError(f"nothing installed is called {name!r}; {advice}")
         if len(entries) > 1:
-            owners = " and ".join(sorted(distribution_of(each) for each in entries))
+            owners = " and ".join(sorted(each.distribution for each in entries))
             raise PluginError(f"{name!r} is offered by {owners}; uninstall all but one")
         return entries[0]
 
-    def _load(self, entry: EntryPoint) -> None:
-        self._refuse_shadow(entry, {entry.name})
-        plugin = _imported(entry)
-        if self._manager.is_registered(plugin):
+    def _load(self, plugin: Installed) -> None:
+        self._refuse_shadow(plugin, {plugin.name})
+        module = _imported(plugin)
+        if self._manager.is_registered(module):
             return
         try:
-            self._manager.register(plugin, name=f"{distribution_of(entry)}:{entry.name}")
+            self._manager.register(module, name=f"{plugin.distribution}:{plugin.name}")
             self._manager.check_pending()
         except (pluggy.PluginValidationError, ValueError) as exc:
-            raise PluginError(f"the plugin {described(entry)} is not valid: {exc}") from exc
-        self._register(entry, plugin)
-
-    def _register(self, entry: EntryPoint, plugin: object) -> None:
+            raise PluginError(f"the plugin {plugin} is not valid: {exc}") from exc
         before = set(self.registry.offers())
+        self._register(plugin, module)
+        offered = set(self.registry.offers()) - before
+        self._refuse_shadow(plugin, {offer.partition(":")[2] for offer in offered})
+
+    def _register(self, plugin: Installed, module: object) -> None:
         for each in self._manager.hook.memkit_register.get_hookimpls():
-            if each.plugin is plugin:
+            if each.plugin is module:
                 try:
                     _call(each, registry=self.registry)
                 except MemkitError:
                     raise
                 except Exception as exc:
-                    raise PluginError(f"the plugin {described(entry)} failed: {exc}") from exc
-        offered = set(self.registry.offers()) - before
-        self._refuse_shadow(entry, {offer.partition(":")[2] for offer in offered})
+                    raise PluginError(f"the plugin {plugin} failed: {exc}") from exc
 
-    def _refuse_shadow(self, entry: EntryPoint, names: set[str]) -> None:
-        if is_built_in(entry):
-            return
-        for name in sorted(names & {each.name for each in self._installed if is_built_in(each)}):
-            raise PluginError(f"the plugin {described(entry)} may not offer {name!r}: built in")
+    def _refuse_shadow(self, plugin: Installed, names: set[str]) -> None:
+        ours = {each.name for each in self._installed if each.is_built_in}
+        for name in sorted(names & ours):
+            if not plugin.is_built_in:
+                raise PluginError(f"the plugin {plugin} may not offer {name!r}: built in")
 
 
-def _imported(entry: EntryPoint) -> object:
+def _imported(plugin: Installed) -> object:
     try:
-        plugin: object = entry.load()
+        module: object = plugin.entry.load()
     except (Exception, SystemExit) as exc:
         reason = f"{type(exc).__name__}: {exc}"
-        raise PluginError(f"the plugin {described(entry)} cannot be imported: {reason}") from exc
-    return plugin
+        raise PluginError(f"the plugin {plugin} cannot be imported: {reason}") from exc
+    return module
 
 
 def _call(implementation: pluggy.HookImpl, **given: object) -> None:
@@ -130,25 +169,9 @@ def _tell(host: Observer, *, event: Event) -> None:
     host(event)
 
 
-def is_built_in(entry: EntryPoint) -> bool:
-    """Whether it came with memkit."""
-    return canonical(distribution_of(entry)) == BUILT_IN
-
-
 def canonical(distribution: str) -> str:
     """The name under which an index would know it (PEP 503)."""
     return re.sub(r"[-_.]+", "-", distribution).lower()
-
-
-def distribution_of(entry: EntryPoint) -> str:
-    """The distribution that declares it."""
-    return entry.dist.name if entry.dist else "unknown"
-
-
-def described(entry: EntryPoint) -> str:
-    """Name, distribution and version, for messages."""
-    version = entry.dist.version if entry.dist else "?"
-    return f"{entry.name!r} ({distribution_of(entry)} {version})"
 
 
 PluginState = Literal["built in", "enabled", "installed", "shadowed", "broken"]
@@ -170,53 +193,38 @@ class Listed:
     problem: str | None = None
 
 
-def list_plugins(
-    *,
-    named: Iterable[str] = (),
-    distributions: Iterable[str] = (),
-    installed: Iterable[EntryPoint] | None = None,
-) -> list[Listed]:
+def list_plugins(*, named: Iterable[str] = (), distributions: Iterable[str] = ()) -> list[Listed]:
     """Every plugin on the path, by name.
 
     `named` are the names that the configuration uses, `distributions` those it enables;
     nothing else is imported, unless it came with memkit.
     """
-    entries = tuple(entry_points(group=GROUP) if installed is None else installed)
-    enabled = {canonical(each) for each in distributions}
-    wanted = set(named)
-    return sorted(_listed(entries, wanted, enabled), key=lambda row: (row.name, row.distribution))
+    found = installed()
+    wanted, enabled = set(named), set(map(canonical, distributions))
+    rows = (
+        _listed(each, found, named=each.name in wanted or canonical(each.distribution) in enabled)
+        for each in found
+    )
+    return sorted(rows, key=lambda row: (row.name, row.distribution))
 
 
-def _listed(
-    entries: tuple[EntryPoint, ...], wanted: set[str], enabled: set[str]
-) -> Iterator[Listed]:
-    built_in = {each.name for each in entries if is_built_in(each)}
-    for entry in entries:
-        ours = is_built_in(entry)
-        named = entry.name in wanted or canonical(distribution_of(entry)) in enabled
-        state: PluginState = "enabled" if named else "built in" if ours else "installed"
-        offers: tuple[str, ...] = ()
-        problem = None
-        if not ours and entry.name in built_in:
-            state, problem = "shadowed", f"{entry.name!r} is built in"
-        elif ours or named:
-            try:
-                offers = _offers(entries, entry)
-            except PluginError as exc:
-                state, problem = "broken", str(exc)
-        yield Listed(
-            name=entry.name,
-            distribution=distribution_of(entry),
-            version=entry.dist.version if entry.dist else "?",
-            state=state,
-            offers=offers,
-            problem=problem,
-        )
-
-
-def _offers(entries: tuple[EntryPoint, ...], entry: EntryPoint) -> tuple[str, ...]:
-    plugins = Plugins(entries)
-    plugins._load(entry)  # noqa: SLF001  # same module
-    # One module may stand behind several names; a row shows its own.
-    own = tuple(each for each in plugins.registry.offers() if each.endswith(f":{entry.name}"))
-    return own or plugins.registry.offers()
+def _listed(plugin: Installed, found: tuple[Installed, ...], *, named: bool) -> Listed:
+    ours = plugin.is_built_in
+    state: PluginState = "enabled" if named else "built in" if ours else "installed"
+    offers: tuple[str, ...] = ()
+    problem = None
+    if not ours and any(each.is_built_in for each in found if each.name == plugin.name):
+        state, problem = "shadowed", f"{plugin.name!r} is built in"
+    elif ours or named:
+        try:
+            offers = Plugins(found).offers(plugin)
+        except PluginError as exc:
+            state, problem = "broken", str(exc)
+    return Listed(
+        name=plugin.name,
+        distribution=plugin.distribution,
+        version=plugin.version,
+        state=state,
+        offers=offers,
+        problem=problem,
+    )

@@ -116,6 +116,13 @@ async def test_an_error_within_the_block_is_the_callers(tmp_path: Path) -> None:
         _ = 1 / 0
 
 
+async def test_a_language_that_is_none_is_refused_at_once() -> None:
+    """A mistake in the configuration is found when it is opened, not in the middle of a turn."""
+    with pytest.raises(ConfigError, match="klingon"):
+        async with open_memory("memory://", language="klingon"):
+            pass
+
+
 def test_what_cannot_be_opened_says_so_to_blocking_callers() -> None:
     """An error while opening arrives in the thread that asked for it."""
     with pytest.raises(ConfigError), open_memory_sync("memory://", inject={"limitt": 1}):

@@ -148,6 +148,15 @@ def test_a_long_message_is_cut_and_flagged() -> None:
         rules.keep(a_message("x" * 1001))
 
 
+def test_no_half_secret_is_left_by_a_cut() -> None:
+    """A secret that stands where the text is cut is redacted first."""
+    for length in range(80, 100):
+        kept = intake(max_message_characters=100).keep(a_message(f"{'x ' * (length // 2)}{CARD} y"))
+        assert kept.message is not None
+        assert "4111" not in kept.message.text
+        assert kept.flags == {"redacted", "truncated"}
+
+
 def test_data_urls_lose_their_data() -> None:
     """A file is kept by reference, never its bytes."""
     media = MediaBlock(media="image", reference="data:image/png;base64," + "A" * 5000)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 64
 """How many levels of JSON are taken."""
+_LONGEST_SECRET = 4096
 _ABSURD = 10
 """So many times the longest message: refused, not cut."""
 
@@ -132,10 +133,12 @@ class _Wash:
         return block.model_copy(update=update)
 
     def _text(self, text: str) -> str:
-        washed = self._redacted(text)
-        if len(washed) > self.rules.max_message_characters:
+        most = self.rules.max_message_characters
+        # What will be cut off is not looked at, but for a secret that the cut would halve.
+        washed = self._redacted(text[: most + _LONGEST_SECRET])
+        if len(text) > most or len(washed) > most:
             self.flags.add("truncated")
-            washed = washed[: self.rules.max_message_characters]
+            washed = washed[:most]
         return text if washed == text else washed
 
     def _redacted(self, text: str) -> str:

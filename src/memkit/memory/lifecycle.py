@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import random
 import time
@@ -26,8 +25,6 @@ from memkit.text import estimate_tokens
 
 if TYPE_CHECKING:
     from memkit.redact import Redactor
-
-logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
@@ -141,8 +138,6 @@ class Lifecycle:
                 now=self.clock(),
             )
             counts |= {"new": recorded.new, "skipped": recorded.skipped}
-        if recorded.new or recorded.revised:
-            await self._arrange(Job(stage="consolidate", scope=self.config.scope.home(scope)))
         return recorded
 
     async def consolidate(self, scope: Scope | None = None) -> list[ConsolidationJob]:
@@ -211,13 +206,6 @@ class Lifecycle:
             redactor=self._redactor,
             quarantined=frozenset(rules.quarantine),
         )
-
-    async def _arrange(self, job: Job) -> None:
-        """Have `job` run in time. What was recorded is safe whether that works or not."""
-        try:
-            await self.scheduler.submit(job)
-        except Exception as exc:  # noqa: BLE001  # a scheduler may be anybody's
-            logger.warning("no %s was arranged: %s", job.stage, type(exc).__name__)
 
     def _enter(self) -> None:
         """Refuse a call that would not work, saying why."""
