@@ -21,6 +21,7 @@ from memkit import (
     ExtractionError,
     ExtractionRequest,
     Extractor,
+    InvalidInput,
     Job,
     LeaseLost,
     Ledger,
@@ -471,6 +472,19 @@ async def test_a_lost_answer_is_asked_for_again(clock: ManualClock) -> None:
         [job] = await memory.consolidate()
         assert (job.status, job.added) == ("completed", 1)
         assert await contents(memory) == ["a fact"]
+
+
+async def test_what_a_store_cannot_keep_is_a_failure(clock: ManualClock) -> None:
+    """A decision that the store refuses counts against its episodes, and stops nobody else."""
+    store = Faulty(unsettled=InvalidInput("too long for this store"))
+    async with opened(store, clock, Scripted(found("a fact"))) as memory:
+        await told(memory, "I live in Oslo.")
+        await told(memory, "I live in Rome.", scope=Scope("bob"))
+        jobs = await memory.consolidate()
+        assert sorted((job.status, job.error) for job in jobs) == [
+            ("completed", None),
+            ("failed", "invalid"),
+        ]
 
 
 async def test_a_lost_lease_is_said(clock: ManualClock) -> None:

@@ -21,6 +21,7 @@ from memkit.errors import (
     ExtractionError,
     Forgotten,
     Forked,
+    InvalidInput,
     LeaseLost,
     MemkitError,
     OutcomeUnknown,
@@ -38,6 +39,7 @@ from memkit.models import (
     Dead,
     Extraction,
     ExtractionRequest,
+    Failed,
     Known,
     MemoryItem,
     Query,
@@ -109,7 +111,12 @@ class Consolidation:
         """The job that `claim` came to. Whatever ends it early, the claim is not kept."""
         try:
             outcome = await self._while_held(claim, self._outcome(claim))
-            job = await self._settled(claim, outcome)
+            try:
+                job = await self._settled(claim, outcome)
+            except InvalidInput:
+                # The store cannot keep what was decided: no other scope's business.
+                failure = self._failed(claim, ExtractionError("invalid"))
+                job = await self._settled(claim, failure)
         except (LeaseLost, Forgotten) as exc:
             job = lost(claim, exc, now=self.clock())
         except BaseException:
@@ -147,7 +154,7 @@ class Consolidation:
                 logger.warning("job %s not renewed: %s", claim.job_id, type(exc).__name__)
 
     async def _outcome(self, claim: Claim) -> SettleOutcome:
-        """What the claim's episodes come to. Calls the extractor at most once."""
+        """What the claim's episodes come to, without reading them where that is known."""
         request = self._request(claim)
         proof = checksum(claim, self.extractor.fingerprint, request.strategies)
         if claim.decision is not None:
@@ -157,16 +164,27 @@ class Consolidation:
             return Dead(error="crashed")
         if await self.ledger.settled(claim.scope, proof):
             return Skipped(checksum=proof)
+        return await self._reading(claim, request, proof)
+
+    async def _reading(
+        self, claim: Claim, request: ExtractionRequest, proof: str
+    ) -> Completed | Failed | Dead:
+        """What comes of reading the turns, by one call of the extractor."""
         if not request.turns:
             return Completed(changes=Changes(), checksum=proof)
         known = await self._related(claim.scope, request)
         request = request.model_copy(update={"known": _numbered(known)})
         try:
             extraction = await self._extracted(request)
+            changes = await self._changes(claim, request, extraction, known)
         except ExtractionError as exc:
-            return failed(claim, exc, self.config.consolidate, now=self.clock(), random=self.random)
-        changes = await self._changes(claim, request, extraction, known)
+            return self._failed(claim, exc)
+        except InvalidInput:
+            return self._failed(claim, ExtractionError("invalid"))
         return Completed(changes=changes, checksum=proof, usage=extraction.usage)
+
+    def _failed(self, claim: Claim, error: ExtractionError) -> Failed | Dead:
+        return failed(claim, error, self.config.consolidate, now=self.clock(), random=self.random)
 
     def _request(self, claim: Claim) -> ExtractionRequest:
         return ExtractionRequest.from_episodes(
