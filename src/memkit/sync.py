@@ -42,6 +42,7 @@ class _Thread:
         self._opening = opening
         self._process = os.getpid()
         self._calls: set[concurrent.futures.Future[Any]] = set()
+        self._at_work: set[asyncio.Task[Any] | None] = set()
         self._is_open = True
         self._opened: concurrent.futures.Future[Memory] = concurrent.futures.Future()
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
@@ -65,6 +66,9 @@ class _Thread:
         async with self._opening() as memory:
             self._opened.set_result(memory)
             await self._leave.wait()
+            # What was cancelled may still have a claim to hand back.
+            if at_work := set(filter(None, self._at_work)):
+                await asyncio.wait(at_work, timeout=_PARTING)
 
     def start(
         self, work: Callable[[Memory], Awaitable[Result]]
@@ -81,7 +85,12 @@ class _Thread:
             )
 
         async def carry_out() -> Result:
-            return await work(self.memory)
+            task = asyncio.current_task()
+            self._at_work.add(task)
+            try:
+                return await work(self.memory)
+            finally:
+                self._at_work.discard(task)
 
         carried_out = carry_out()
         try:

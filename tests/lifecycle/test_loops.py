@@ -26,6 +26,7 @@ from memkit import (
     open_memory_sync,
 )
 from memkit.testing.values import a_message
+from tests.lifecycle.extractors import Scripted, found
 
 SCOPE = Scope("ann")
 
@@ -244,6 +245,26 @@ def test_closing_waits_for_others() -> None:
             assert begun.wait(5)
             threading.Timer(0.05, go_on.set).start()
         assert answer.result(5) == 0
+
+
+def test_closing_lets_what_was_cancelled_hand_back(store_url: str) -> None:
+    """A consolidation given up just before the end leaves its episodes to the next one."""
+
+    async def reluctant(request: ExtractionRequest) -> Extraction:
+        del request
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.2)
+        return found()
+
+    with open_memory_sync(store_url, extractor=Scripted(reluctant)) as memory:
+        memory.record(SCOPE, [a_message("I live in Oslo.")], session_id="s")
+        with pytest.raises(OutcomeUnknown):
+            memory.within(0.3).call(Memory.consolidate)
+    with open_memory_sync(store_url, extractor=Scripted(found("Ann lives in Oslo."))) as memory:
+        if memory.stats().episodes:  # a store in memory is gone
+            assert [job.status for job in memory.consolidate()] == ["completed"]
 
 
 def test_nothing_is_left_behind() -> None:
