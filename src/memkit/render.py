@@ -32,6 +32,9 @@ _SAID = {
 }
 _TRUSTED = frozenset({"user", "assistant", "told"})
 
+_TO_JSON = json.JSONEncoder(ensure_ascii=False)
+_WORD_CHARACTERS = 40
+
 _BREAKS = re.compile("\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 # Controls, halves of pairs, and all that Unicode calls default ignorable: bidirectional and
 # zero-width signs, fillers, variation selectors, tags.
@@ -86,12 +89,19 @@ def strip_blocks(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    visible = _INVISIBLE.sub("", _BREAKS.sub("\n", text))
-    escaped = json.dumps(visible, ensure_ascii=False)
+    # Of what is in ASCII and printable, nothing is a break or invisible.
+    is_plain = text.isascii() and text.isprintable()
+    visible = text if is_plain else _INVISIBLE.sub("", _BREAKS.sub("\n", text))
+    escaped = _TO_JSON.encode(visible)
     return escaped.replace("<", r"\u003c").replace(">", r"\u003e")
 
 
 def _word(name: str) -> str:
     """A name given by a plugin or a configuration, as one plain word."""
+    if name.isascii() and name.isalnum() and len(name) <= _WORD_CHARACTERS:
+        return name
     visible = _INVISIBLE.sub("", name)
-    return "".join(each for each in visible if each.isalnum() or each in "-_")[:40] or "other"
+    return (
+        "".join(each for each in visible if each.isalnum() or each in "-_")[:_WORD_CHARACTERS]
+        or "other"
+    )
