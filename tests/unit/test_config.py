@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -197,6 +198,21 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, text: str | None, r
         read(path)
 
 
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    """A file that an editor began with a mark is read like any other."""
+    path = tmp_path / "memkit.toml"
+    path.write_text('store = "memory://"', "utf-8-sig")
+    assert load(path, environ={}).store.use == "memory"
+
+
+@pytest.mark.parametrize("source", [3, b"memkit.toml", "a\0b.toml", {"store": "memory://"}])
+def test_what_is_no_source_is_refused(source: object) -> None:
+    """A memory is opened with a path, a URL or a `Config`; anything else is said to be none."""
+    opened: Any = source
+    with pytest.raises(ConfigError):
+        load(opened)
+
+
 @pytest.mark.parametrize(
     "secret",
     [
@@ -303,10 +319,11 @@ def test_durations_are_read(text: str, duration: timedelta) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["5", "m", "", "5 minutes", "-5m", "1h 2", 7, None, "9" * 400 + "w"]
+    "wrong",
+    ["5", "m", "", "5 minutes", "-5m", "1h 2", 7, None, "9" * 400 + "w", "36501d", timedelta.max],
 )
 def test_what_is_no_duration_is_refused(wrong: object) -> None:
-    """A number without a unit could be anything."""
+    """A number without a unit could be anything, and what ends after all dates is no use."""
     with pytest.raises(ConfigError):
         parse_duration(wrong)
 

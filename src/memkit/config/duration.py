@@ -27,6 +27,9 @@ _UNITS = {
     "w": timedelta(weeks=1),
 }
 _NEVER = "never"
+LONGEST = timedelta(days=36_500)
+"""A hundred years: added to any date that is now, it is still a date."""
+
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
 _WHOLE = r"^(\d+(\.\d+)?(ms|[smhdw]))+$"
 
@@ -37,14 +40,19 @@ def parse_duration(value: object) -> timedelta:
     A bare number is refused: nobody could say of what.
     """
     if isinstance(value, timedelta):
+        if value > LONGEST:
+            raise ConfigError(f"a duration may be {LONGEST.days} days long at most")
         return value
     if not isinstance(value, str) or not re.match(_WHOLE, value.strip()):
         raise ConfigError(f"{value!r} is no duration; write it like 30s, 5m, 1h30m or 90d")
     pieces = _PIECE.findall(value)
     try:
-        return sum((float(count) * _UNITS[unit] for count, unit in pieces), timedelta())
+        total = sum((float(count) * _UNITS[unit] for count, unit in pieces), timedelta())
     except OverflowError:
-        raise ConfigError(f"{value!r} is too long a duration") from None
+        total = timedelta.max
+    if total > LONGEST:
+        raise ConfigError(f"{value!r} is too long a duration; at most {LONGEST.days}d are taken")
+    return total
 
 
 def format_duration(value: timedelta) -> str:

@@ -38,6 +38,10 @@ def load(
     neither file nor environment is read), or nothing: `memkit.toml`, else `[tool.memkit]` of
     `pyproject.toml`, in the working directory, where there is one.
     """
+    if not isinstance(source, Config | str | os.PathLike | None):
+        raise ConfigError(
+            f"a memory is opened with a path, a store's URL or a Config, not {type(source).__name__}"
+        )
     if isinstance(source, Config):
         return Config.model_validate(merged((dict(source), arguments)))
     variables = os.environ if environ is None else environ
@@ -62,10 +66,11 @@ def from_file(path: str | os.PathLike[str] | None, environ: Mapping[str, str]) -
 
 def _table(path: Path) -> dict[str, object] | None:
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        # Some editors on Windows begin a file with a byte order mark.
+        content = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as exc:
         raise ConfigError(f"{path} cannot be read: {exc.strerror}") from exc
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+    except ValueError as exc:  # no TOML, no UTF-8, or a path that cannot be
         raise ConfigError(f"{path} is not valid TOML: {exc}") from exc
     if path.name != "pyproject.toml":
         return content
