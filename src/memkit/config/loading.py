@@ -39,9 +39,8 @@ def load(
     `pyproject.toml`, in the working directory, where there is one.
     """
     if not isinstance(source, Config | str | os.PathLike | None):
-        raise ConfigError(
-            f"a memory is opened with a path, a store's URL or a Config, not {type(source).__name__}"
-        )
+        given = type(source).__name__
+        raise ConfigError(f"a memory is opened with a path, a URL or a Config, not {given}")
     if isinstance(source, Config):
         return Config.model_validate(merged((dict(source), arguments)))
     variables = os.environ if environ is None else environ
