@@ -11,8 +11,8 @@ POSTGRES = Dialect(
     store_clock="CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
     lock_row="FOR UPDATE",
     take_scope="FOR UPDATE OF owner SKIP LOCKED",
-    each_text=lambda name: f"SELECT unnest(CAST({name} AS TEXT[]))",
-    each_integer=lambda name: f"SELECT unnest(CAST({name} AS BIGINT[]))",
+    is_one_of_texts=lambda name: f"= ANY(CAST({name} AS TEXT[]))",
+    is_one_of_integers=lambda name: f"= ANY(CAST({name} AS BIGINT[]))",
     strongest=strongest,
     text=text,
 )

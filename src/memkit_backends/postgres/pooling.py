@@ -45,6 +45,8 @@ async def opened_pool(options: Options) -> Pool:
             # Less than a call waits for a connection, so that it can tell why there is none.
             timeout=options.acquire_timeout / 2,
         )
+        # A first connection, so that what is wrong with the URL is said now.
+        await pool.release(await pool.acquire())
     except (asyncpg.ClientConfigurationError, ValueError):
         # What it says may quote the URL, and so the password.
         raise ConfigError("the URL of the postgres store cannot be read") from None

@@ -47,8 +47,8 @@ async def lose_sources(
                item_source.position, item_source.key
           FROM item_source
           JOIN item ON item.pk = item_source.item_pk
-         WHERE item_source.episode_id IN ({dialect.each_text(":episodes")})
-           AND item.scope_pk IN ({dialect.each_integer(":homes")})
+         WHERE item_source.episode_id {dialect.is_one_of_texts(":episodes")}
+           AND item.scope_pk {dialect.is_one_of_integers(":homes")}
         """,
         episodes=[*said.whole, *said.places],
         homes=list(homes),
@@ -67,7 +67,7 @@ async def lose_sources(
         f"""
         SELECT pk
           FROM item
-         WHERE pk IN ({dialect.each_integer(":items")})
+         WHERE pk {dialect.is_one_of_integers(":items")}
            AND origin <> 'told'
            AND NOT EXISTS (SELECT 1 FROM item_source WHERE item_source.item_pk = item.pk)
         """,
@@ -84,7 +84,7 @@ async def _name_first_source(tx: Transaction, dialect: Dialect, items: Sequence[
                               WHERE item_source.item_pk = item.pk ORDER BY ordinal LIMIT 1),
                position = (SELECT position FROM item_source
                             WHERE item_source.item_pk = item.pk ORDER BY ordinal LIMIT 1)
-         WHERE pk IN ({dialect.each_integer(":items")})
+         WHERE pk {dialect.is_one_of_integers(":items")}
         """,
         items=list(items),
     )
@@ -97,7 +97,7 @@ async def bury(tx: Transaction, dialect: Dialect, items: Sequence[int], at: date
         SELECT scope.pk, scope.key, item.content_hash
           FROM item
           JOIN scope ON scope.pk = item.scope_pk
-         WHERE item.pk IN ({dialect.each_integer(":items")})
+         WHERE item.pk {dialect.is_one_of_integers(":items")}
         """,
         items=list(items),
     )
@@ -120,7 +120,7 @@ async def bury(tx: Transaction, dialect: Dialect, items: Sequence[int], at: date
     )
     # Sources and the words of the text index go along, by the schema.
     return await tx.execute(
-        f"DELETE FROM item WHERE pk IN ({dialect.each_integer(':items')})", items=list(items)
+        f"DELETE FROM item WHERE pk {dialect.is_one_of_integers(':items')}", items=list(items)
     )
 
 

@@ -72,11 +72,11 @@ class Finding(Noun):
             f"""
             SELECT {CANDIDATE}
               FROM item
-             WHERE item.scope_pk IN ({self._dialect.each_integer(":scopes")})
-               AND item.content_hash IN ({self._dialect.each_text(":hashes")})
+             WHERE item.scope_pk {self._dialect.is_one_of_integers(":scopes")}
+               AND item.content_hash {self._dialect.is_one_of_texts(":hashes")}
                AND item.status IN ('active', 'quarantined')
                AND item.expires_at > :now
-               AND (item.kind IN ({self._dialect.each_text(":kinds")}) OR :kinds IS NULL)
+               AND (item.kind {self._dialect.is_one_of_texts(":kinds")} OR :kinds IS NULL)
              ORDER BY item.id
             """,
             scopes=ask.scopes,

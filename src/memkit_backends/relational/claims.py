@@ -186,7 +186,7 @@ class Claims(Noun):
             f"""
             SELECT {EPISODE}
               FROM {EPISODES}
-             WHERE episode.pk IN ({self._dialect.each_integer(":pks")})
+             WHERE episode.pk {self._dialect.is_one_of_integers(":pks")}
              ORDER BY episode.recorded_at, episode.pk
             """,
             pks=list(pks),
@@ -219,7 +219,7 @@ class Claims(Noun):
             f"""
             UPDATE episode
                SET attempts = attempts + 1
-             WHERE pk IN ({self._dialect.each_integer(":pks")})
+             WHERE pk {self._dialect.is_one_of_integers(":pks")}
             """,
             pks=[each.pk for each in taken],
         )

@@ -36,10 +36,10 @@ class Dialect:
     take_scope: LiteralString
     """Ends the SELECT of a scope `owner` to be claimed; rows that others hold are passed by."""
 
-    each_text: Callable[[LiteralString], LiteralString]
-    """A subquery of one column, `value`: the texts of a list parameter."""
+    is_one_of_texts: Callable[[LiteralString], LiteralString]
+    """Follows a column: whether it is one of the texts of a list parameter."""
 
-    each_integer: Callable[[LiteralString], LiteralString]
+    is_one_of_integers: Callable[[LiteralString], LiteralString]
     """The same for integers."""
 
     strongest: Callable[[Transaction, Ask, int], Coroutine[Any, Any, list[Row]]]

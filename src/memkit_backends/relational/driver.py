@@ -8,7 +8,7 @@ from typing import Any, LiteralString, Protocol, TypeAlias, TypeVar
 Answer = TypeVar("Answer")
 
 Value: TypeAlias = str | int | float | bytes | list[str] | list[int] | None
-"""What a parameter may be. Dates cross as microseconds; a list is for `Dialect.each_*`."""
+"""What a parameter may be. Dates cross as microseconds; a list is for `Dialect.is_one_of_*`."""
 
 Parameters: TypeAlias = Mapping[str, Value]
 

@@ -79,7 +79,7 @@ class Forgetting(Noun):
             f"""
             SELECT pk
               FROM item
-             WHERE id IN ({self._dialect.each_text(":ids")})
+             WHERE id {self._dialect.is_one_of_texts(":ids")}
                AND scope_pk = :home
             """,
             ids=list(ids),
@@ -121,7 +121,7 @@ class Forgetting(Noun):
             f"""
             SELECT epoch + 1, job_id
               FROM scope
-             WHERE pk IN ({self._dialect.each_integer(":homes")})
+             WHERE pk {self._dialect.is_one_of_integers(":homes")}
              ORDER BY pk
              {self._dialect.lock_row}
             """,
@@ -134,7 +134,7 @@ class Forgetting(Noun):
             f"""
             UPDATE scope
                SET epoch = epoch + 1, lease_until = 0, job_id = NULL
-             WHERE pk IN ({self._dialect.each_integer(":homes")})
+             WHERE pk {self._dialect.is_one_of_integers(":homes")}
             """,
             homes=list(homes),
         )
@@ -151,7 +151,7 @@ class Forgetting(Noun):
                 # Index: episode (id).
                 return await self._whole(
                     tx,
-                    f"""episode.id IN ({self._dialect.each_text(":ids")})
+                    f"""episode.id {self._dialect.is_one_of_texts(":ids")}
                     AND episode.home_pk = (SELECT pk FROM scope WHERE key = :scope)""",
                     scope=scope.key,
                     ids=list(ids),
@@ -213,7 +213,7 @@ class Forgetting(Noun):
                 f"""
             SELECT id
               FROM episode
-             WHERE id IN ({self._dialect.each_text(":ids")})
+             WHERE id {self._dialect.is_one_of_texts(":ids")}
                AND status = 'gone'
             """,
                 ids=sorted(touched),
@@ -224,7 +224,7 @@ class Forgetting(Noun):
             f"""
             SELECT id, episode_ids
               FROM job
-             WHERE scope_pk IN ({self._dialect.each_integer(":homes")})
+             WHERE scope_pk {self._dialect.is_one_of_integers(":homes")}
             """,
             homes=list(homes),
         )
@@ -239,7 +239,7 @@ class Forgetting(Noun):
         )
         ended = [each for each, left in kept.items() if not left]
         return await tx.execute(
-            f"DELETE FROM job WHERE id IN ({self._dialect.each_text(':ids')})", ids=ended
+            f"DELETE FROM job WHERE id {self._dialect.is_one_of_texts(':ids')}", ids=ended
         )
 
 

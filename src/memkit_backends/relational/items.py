@@ -38,7 +38,7 @@ class Items(Noun):
             SELECT {ITEM}
               FROM item
               JOIN scope ON scope.pk = item.scope_pk
-             WHERE item.id IN ({self._dialect.each_text(":ids")})
+             WHERE item.id {self._dialect.is_one_of_texts(":ids")}
                AND scope.key = :scope
             """,
             scope=scope.key,
@@ -96,7 +96,7 @@ async def _sources(
         f"""
         SELECT item_pk, episode_id, session_id, position, key, recorded_at
           FROM item_source
-         WHERE item_pk IN ({dialect.each_integer(":items")})
+         WHERE item_pk {dialect.is_one_of_integers(":items")}
          ORDER BY item_pk, ordinal
         """,
         items=list(pks),
@@ -153,13 +153,13 @@ def _touched(dialect: Dialect) -> LiteralString:
           FROM item
           JOIN scope ON scope.pk = item.scope_pk
          WHERE item.pk IN (
-                   SELECT pk FROM item WHERE id IN ({dialect.each_text(":ids")})
+                   SELECT pk FROM item WHERE id {dialect.is_one_of_texts(":ids")}
                     UNION ALL
                    SELECT pk FROM item
-                    WHERE scope_pk = :scope AND key IN ({dialect.each_text(":keys")})
+                    WHERE scope_pk = :scope AND key {dialect.is_one_of_texts(":keys")}
                     UNION ALL
                    SELECT pk FROM item
-                    WHERE scope_pk = :scope AND content_hash IN ({dialect.each_text(":hashes")})
+                    WHERE scope_pk = :scope AND content_hash {dialect.is_one_of_texts(":hashes")}
                )
         """
 
@@ -175,7 +175,7 @@ async def _stones(
         SELECT content_hash, at
           FROM tombstone
          WHERE scope_pk = :scope
-           AND content_hash IN ({dialect.each_text(":hashes")})
+           AND content_hash {dialect.is_one_of_texts(":hashes")}
         """,
         scope=scope_pk,
         hashes=list(hashes),
@@ -187,7 +187,7 @@ async def _delete(tx: Transaction, dialect: Dialect, pks: Sequence[int]) -> None
     if pks:
         # Sources and the words of the text index go along, by the schema.
         await tx.execute(
-            f"DELETE FROM item WHERE pk IN ({dialect.each_integer(':items')})", items=list(pks)
+            f"DELETE FROM item WHERE pk {dialect.is_one_of_integers(':items')}", items=list(pks)
         )
 
 
@@ -238,7 +238,7 @@ async def _insert(
     if sourced:
         # Index: item (id).
         rows = await tx.fetch_all(
-            f"SELECT pk, id FROM item WHERE id IN ({dialect.each_text(':ids')})",
+            f"SELECT pk, id FROM item WHERE id {dialect.is_one_of_texts(':ids')}",
             ids=list(sourced),
         )
         await _insert_sources(tx, {pk: sourced[item_id] for pk, item_id in rows})

@@ -85,7 +85,7 @@ class Jobs(Noun):
             f"""
             SELECT episode_ids
               FROM job
-             WHERE id IN ({self._dialect.each_text(":ids")})
+             WHERE id {self._dialect.is_one_of_texts(":ids")}
                AND status IN ('dead', 'failed')
             """,
             ids=list(job_ids),
@@ -97,7 +97,7 @@ class Jobs(Noun):
             f"""
             UPDATE episode
                SET status = 'pending', attempts = 0, next_try = 0
-             WHERE id IN ({self._dialect.each_text(":ids")})
+             WHERE id {self._dialect.is_one_of_texts(":ids")}
                AND status IN ('dead', 'pending')
             """,
             ids=ids,

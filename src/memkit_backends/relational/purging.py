@@ -52,14 +52,14 @@ class Purging(Noun):
         purged = await self._expired(stamp, limit, tx)
         # Sources and the words of the text index go along, by the schema.
         await tx.execute(
-            f"DELETE FROM item WHERE id IN ({self._dialect.each_text(':ids')})",
+            f"DELETE FROM item WHERE id {self._dialect.is_one_of_texts(':ids')}",
             ids=sorted(purged.item_ids),
         )
         await tx.execute(
             f"""
             UPDATE episode
                SET messages = NULL, gone = size, status = 'gone'
-             WHERE id IN ({self._dialect.each_text(":ids")})
+             WHERE id {self._dialect.is_one_of_texts(":ids")}
             """,
             ids=sorted(purged.episode_ids),
         )

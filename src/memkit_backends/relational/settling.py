@@ -129,7 +129,7 @@ class Settling(Noun):
             f"""
             UPDATE episode
                SET status = :status
-             WHERE id IN ({self._dialect.each_text(":ids")})
+             WHERE id {self._dialect.is_one_of_texts(":ids")}
                AND status = 'pending'
             """,
             ids=await _episode_ids(tx, claim),
@@ -142,7 +142,7 @@ class Settling(Noun):
             f"""
             UPDATE episode
                SET next_try = :retry_at
-             WHERE id IN ({self._dialect.each_text(":ids")})
+             WHERE id {self._dialect.is_one_of_texts(":ids")}
                AND status = 'pending'
             """,
             ids=await _episode_ids(tx, claim),
@@ -155,7 +155,7 @@ class Settling(Noun):
             f"""
             UPDATE episode
                SET attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END
-             WHERE id IN ({self._dialect.each_text(":ids")})
+             WHERE id {self._dialect.is_one_of_texts(":ids")}
                AND status = 'pending'
             """,
             ids=await _episode_ids(tx, claim),

@@ -51,7 +51,7 @@ async def _silence_whole(tx: Transaction, dialect: Dialect, pks: Sequence[int]) 
         f"""
         SELECT count(*), coalesce(sum(size - gone), 0)
           FROM episode
-         WHERE pk IN ({dialect.each_integer(":pks")})
+         WHERE pk {dialect.is_one_of_integers(":pks")}
            AND messages IS NOT NULL
         """,
         pks=list(pks),
@@ -60,7 +60,7 @@ async def _silence_whole(tx: Transaction, dialect: Dialect, pks: Sequence[int]) 
         f"""
         UPDATE episode
            SET messages = NULL, gone = size, forgotten = 'all', status = 'gone'
-         WHERE pk IN ({dialect.each_integer(":pks")})
+         WHERE pk {dialect.is_one_of_integers(":pks")}
         """,
         pks=list(pks),
     )

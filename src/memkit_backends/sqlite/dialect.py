@@ -10,8 +10,8 @@ SQLITE = Dialect(
     store_clock="(SELECT memkit_clock())",  # once for a statement, not for each row
     lock_row="",  # the writer's transaction holds the whole file
     take_scope="",
-    each_text=lambda name: f"SELECT value FROM json_each({name})",
-    each_integer=lambda name: f"SELECT value FROM json_each({name})",
+    is_one_of_texts=lambda name: f"IN (SELECT value FROM json_each({name}))",
+    is_one_of_integers=lambda name: f"IN (SELECT value FROM json_each({name}))",
     strongest=strongest,
     text=text,
 )
