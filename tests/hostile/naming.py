@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -94,10 +93,15 @@ async def name_a_file(name: str, place: Place) -> object:
             async with open_memory(Config.model_validate(at(path))) as memory:
                 same(len(await memory.search(SCOPE, "tea")), 1)
         except MemkitError as exc:
-            same(os.listdir(folder), [])
+            same(names_in(folder), [])
             return type(exc).__name__
-        same(os.listdir(folder), [name])
+        same(names_in(folder), [name])
         return name
+
+
+def names_in(folder: str) -> list[str]:
+    """What lies in a folder."""
+    return [each.name for each in Path(folder).iterdir()]
 
 
 def at(path: Path) -> dict[str, object]:

@@ -9,6 +9,7 @@ from functools import partial
 from memkit.inmemory import InMemoryStore
 from memkit.testing.around import LedgerStore
 from tests.gates.backends import SQLITE, Backend
+from tests.gates.postgres import POSTGRES
 
 Opener = Callable[[], AbstractAsyncContextManager[LedgerStore]]
 """Opens a fresh store, and lets it go with all that is in it."""
@@ -31,7 +32,8 @@ async def in_database(backend: Backend) -> AsyncIterator[LedgerStore]:
             await store.aclose()
 
 
-STORES: dict[str, Opener] = {
-    "memory": in_memory,
-    "sqlite": partial(in_database, SQLITE),
-}
+REFERENCE: dict[str, Opener] = {"memory": in_memory}
+LOCAL = REFERENCE | {"sqlite": partial(in_database, SQLITE)}
+"""Those that need no server."""
+
+STORES = LOCAL | {"postgres": partial(in_database, POSTGRES)}

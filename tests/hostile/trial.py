@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Mapping
 
 from tests.hostile.place import CANARY, Case, Place, must
-from tests.hostile.stores import STORES, Opener
+from tests.hostile.stores import LOCAL, Opener
 
 
 async def seen(case: Case, name: str, opener: Opener) -> str:
@@ -21,7 +21,7 @@ async def seen(case: Case, name: str, opener: Opener) -> str:
     return whole
 
 
-async def misses(case: Case, stores: Mapping[str, Opener] = STORES) -> list[str]:
+async def misses(case: Case, stores: Mapping[str, Opener] = LOCAL) -> list[str]:
     """What is wrong with the case, on which store; nothing at best."""
     found: list[str] = []
     answers: dict[str, str] = {}
