@@ -31,7 +31,7 @@ async def fill(url: str, schema: str, items: int, scopes: int) -> None:
                'like tea number ' || n || ' with topic t' || n % 97 || ' u' || n % 1009,
                (n % 100) / 100.0, 1767258000000000, 1767258000000000, false, 'key ' || n,
                'null', '{{}}'
-          FROM (SELECT n, 1767258000000000 + (n::bigint * 7919 % 4838400) * 1000000 AS faded
+          FROM (SELECT n, 1767258000000000 + (CAST(n AS BIGINT) * 7919 % 4838400) * 1000000 AS faded
                   FROM generate_series(1, {items}) AS n) AS made
           JOIN {place}.scope ON scope.key = '["user ' || (n % {scopes} + 1) || '",null,null]';
 
@@ -44,7 +44,7 @@ async def fill(url: str, schema: str, items: int, scopes: int) -> None:
                (id, session_pk, home_pk, position, size, skipped, revised, digests, messages,
                 tokens, flags, recorded_at, expires_at, status)
         SELECT 'episode ' || n, session.pk, session.scope_pk, n, 1, 0, 0, '\\x0000000000000000',
-               '[null]', 10, '', 1767258000000000 + n, 1767258000000000 + n * 1000000,
+               '[null]', 10, '', 1767258000000000 + n, 1767258000000000 + CAST(n AS BIGINT) * 1000000,
                CASE WHEN n % 10 = 0 THEN 'pending' ELSE 'settled' END
           FROM generate_series(1, {items // 10}) AS n
           JOIN {place}.scope ON scope.key = '["user ' || (n % {scopes} + 1) || '",null,null]'
