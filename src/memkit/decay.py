@@ -23,6 +23,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FOREVER = datetime(9000, 1, 1, tzinfo=UTC)
 """Dates from here on mean "never". Finite, so that arithmetic on them works everywhere."""
 
+_DAY = DAY // timedelta(microseconds=1)
+_FOREVER = (FOREVER - EPOCH) // timedelta(microseconds=1)
+
 SMALLEST_IMPORTANCE = 1e-6
 NEVER_FADES = "never"
 
@@ -70,9 +73,13 @@ class Policy:
 
     def importance(self, fades_at: datetime, now: datetime) -> float:
         """Importance at `now` of an item that fades at `fades_at`; between 0 and 1."""
+        return self.importance_at(microseconds(fades_at), microseconds(now))
+
+    def importance_at(self, fades_at: int, now: int) -> float:
+        """`importance` where both dates are given in `microseconds`, as rows have them."""
         if self.factor == 1:
-            return min(1.0, max(0.0, (fades_at - FOREVER) / DAY))
-        exponent = (fades_at - now) / DAY * -math.log(self.factor)
+            return min(1.0, max(0.0, (fades_at - _FOREVER) / _DAY))
+        exponent = (fades_at - now) / _DAY * -math.log(self.factor)
         return min(1.0, self.threshold * math.exp(min(exponent, 700.0)))
 
 

@@ -26,7 +26,9 @@ def fit(
         if cost <= left:
             chosen.append(item)
             left -= cost
-    # A counter need not be additive: the whole is what has to fit.
+    if count_tokens is estimate_tokens:
+        return chosen  # the whole is never more than its parts
+    # Another counter need not be additive: the whole is what has to fit.
     while chosen and count_tokens(render(chosen)) > budget:
         chosen.pop()
     return chosen

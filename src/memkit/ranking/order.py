@@ -8,7 +8,7 @@ from datetime import datetime
 from heapq import heapify, heappop
 from itertools import islice
 
-from memkit.decay import Policy, from_microseconds
+from memkit.decay import Policy, from_microseconds, microseconds
 from memkit.models import Candidate, Candidates, Recalled
 from memkit.ranking.relevance import Relevance, relevance
 from memkit.ranking.repetition import Answered, Said
@@ -92,6 +92,7 @@ def _by_text_or_strength(candidates: Candidates) -> tuple[Candidate, ...]:
 
 
 def _importances(rows: Iterable[Candidate], now: datetime) -> list[float]:
+    moment = microseconds(now)
     policies: dict[str, Policy] = {}
     importances: list[float] = []
     for row in rows:
@@ -99,7 +100,7 @@ def _importances(rows: Iterable[Candidate], now: datetime) -> list[float]:
         if policy is None:
             policy = policies[row.policy] = Policy.from_name(row.policy)
         # Dates are whole microseconds: without rounding, 0.1 would come back as less.
-        importances.append(round(policy.importance(from_microseconds(row.fades_at), now), 6))
+        importances.append(round(policy.importance_at(row.fades_at, moment), 6))
     return importances
 
 

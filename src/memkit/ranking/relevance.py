@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from memkit.models import Candidate
 from memkit.ranking.weights import Weights
 
+_FEW = 12
+
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
@@ -32,7 +34,7 @@ def relevance(
 ) -> Relevance:
     """Read `rows` for the different `tokens` of a query."""
     texts = [f" {row.tokens or ''} " for row in rows]
-    found = [_holders(texts, token) for token in tokens]
+    found = _holders(texts, tokens)
     rarity = _rarity(map(len, found), population)
     damping = _damping(texts, weights)
     own, shares, matched = [0.0] * len(rows), [0.0] * len(rows), [0] * len(rows)
@@ -44,10 +46,21 @@ def relevance(
     return Relevance(len(tokens), shares, matched, own, _nearby(rows, own, weights.neighbor))
 
 
-def _holders(texts: Iterable[str], token: str) -> list[tuple[int, int]]:
-    """Where a token occurs, and how often; twice without a word between counts once."""
-    needle = f" {token} "
-    return [(at, text.count(needle)) for at, text in enumerate(texts) if needle in text]
+def _holders(texts: Iterable[str], tokens: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """Where each token occurs, and how often; twice without a word between counts once."""
+    holders: dict[str, list[tuple[int, int]]] = {token: [] for token in tokens}
+    asked = frozenset(tokens)
+    fronts = [(token, f" {token}") for token in tokens]
+    for at, text in enumerate(texts):
+        # Many tokens are looked up by the words of the text, a few are looked for in it.
+        if len(tokens) > _FEW:
+            found: Iterable[str] = asked.intersection(text.split(" "))
+        else:
+            found = [token for token, front in fronts if front in text]
+        for token in found:
+            if count := text.count(f" {token} "):
+                holders[token].append((at, count))
+    return list(holders.values())
 
 
 def _rarity(holders: Iterable[int], population: int) -> list[float]:
