@@ -15,6 +15,7 @@ from memkit.config import Config
 from memkit.contracts import Store
 from memkit.decay import NEVER, Policy, expiry
 from memkit.errors import InvalidInput
+from memkit.memory import arguments
 from memkit.memory.intake import DEEPEST
 from memkit.models import (
     Changes,
@@ -63,9 +64,7 @@ class Editing:
         """See `Memory.remember`."""
         text = self._content(content)
         policy = self.config.decay.policy(self._kind(kind), pinned=pinned)
-        if ttl is not None and ttl <= timedelta(0):
-            raise InvalidInput("ttl must be longer than nothing")
-        lasting = self.config.ttl(kind) if ttl is None else ttl
+        lasting = self.config.ttl(kind) if ttl is None else _lasting(ttl)
         fades_at = policy.fades_at(_checked(importance), now)
         item = MemoryItem(
             id=new_id(),
@@ -146,7 +145,7 @@ class Editing:
 
     async def one(self, home: Scope, item_id: str, *, now: datetime | None) -> MemoryItem:
         """The item with this id, or `InvalidInput`; with `now`, one that has not expired."""
-        found = await self.store.get(home, [item_id])
+        found = await self.store.get(home, [arguments.text("item_id", item_id)])
         if not found or (now is not None and found[0].expires_at <= now):
             raise InvalidInput(f"there is no item {item_id!r} in this scope")
         return found[0]
@@ -221,7 +220,7 @@ class Editing:
         return " ".join(tokenize(text, self.config.language))
 
     def _kind(self, kind: Kind) -> Kind:
-        if kind not in self.config.kinds:
+        if arguments.text("kind", kind) not in self.config.kinds:
             raise InvalidInput(f"no kind is called {kind!r}; {nearest(kind, self.config.kinds)}")
         return kind
 
@@ -239,6 +238,12 @@ def _checked(importance: object) -> float:
     raise InvalidInput("importance must be a number from 0 to 1")
 
 
+def _lasting(ttl: object) -> timedelta:
+    if isinstance(ttl, timedelta) and ttl > timedelta(0):
+        return ttl
+    raise InvalidInput("ttl must be a timedelta, and longer than nothing")
+
+
 def _exact(name: str, value: JsonValue) -> JsonValue:
     """`value`, if every store can keep it to the letter."""
     try:
@@ -249,6 +254,8 @@ def _exact(name: str, value: JsonValue) -> JsonValue:
 
 
 def _metadata(metadata: Mapping[str, JsonValue] | None) -> dict[str, JsonValue]:
+    if not isinstance(metadata, Mapping | None):
+        raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}")
     washed = _clean({} if metadata is None else dict(metadata), 0)
     _exact("metadata", washed)
     return washed if isinstance(washed, dict) else {}

@@ -10,7 +10,8 @@ from typing import Literal, overload
 from pydantic import JsonValue
 
 from memkit.contracts import Maintains
-from memkit.errors import CapabilityError
+from memkit.errors import CapabilityError, InvalidInput
+from memkit.memory.arguments import LARGEST_PAGE, count, optional_text, optional_texts, texts
 from memkit.memory.lifecycle import Lifecycle
 from memkit.memory.recall import Request, recall
 from memkit.memory.targets import target
@@ -88,7 +89,7 @@ class Memory(Lifecycle):
             limit=limit,
             strongest=0,
             min_importance=0.0,
-            min_score=min_score or 0.0,
+            min_score=0.0 if min_score is None else min_score,
             kinds=kinds,
         )
         found, _ = await recall(self.store, request, now=self.clock())
@@ -97,7 +98,7 @@ class Memory(Lifecycle):
     async def get(self, scope: Scope, ids: Sequence[str]) -> list[MemoryItem]:
         """The items with these ids, whatever their status; absent, foreign and expired: none."""
         self._enter()
-        found = await self.store.get(self.config.scope.home(scope), ids)
+        found = await self.store.get(self.config.scope.home(scope), texts("ids", ids))
         now = self.clock()
         return [item for item in found if item.expires_at > now]
 
@@ -160,13 +161,13 @@ class Memory(Lifecycle):
                 target(
                     scope,
                     self.config.scope.home(scope),
-                    items=items,
-                    session_id=session_id,
-                    message_keys=message_keys,
-                    episodes=episodes,
+                    items=optional_texts("items", items),
+                    session_id=optional_text("session_id", session_id),
+                    message_keys=optional_texts("message_keys", message_keys),
+                    episodes=optional_texts("episodes", episodes),
                 ),
                 at=self.clock(),
-                replacement=None if replacement is None else clean(replacement)[0],
+                replacement=_replacement(replacement),
             )
             counts |= {"items": receipt.items, "messages": receipt.messages}
         return receipt
@@ -227,9 +228,14 @@ class Memory(Lifecycle):
     ) -> Page[MemoryItem] | Page[Episode] | Page[ConsolidationJob] | Page[Tombstone]:
         """Everything of one sort, page by page: of one scope, or (for operators) of all."""
         self._enter()
-        home = None if scope is None else self.config.scope.home(scope)
+        if what not in ("items", "episodes", "jobs", "tombstones"):
+            raise InvalidInput("there are items, episodes, jobs and tombstones to be scanned")
         return await self.store.scan(
-            what, scope=home, session_id=session_id, after=after, limit=limit
+            what,
+            scope=None if scope is None else self.config.scope.home(scope),
+            session_id=optional_text("session_id", session_id),
+            after=optional_text("after", after),
+            limit=count("limit", limit, least=1, most=LARGEST_PAGE),
         )
 
     async def stats(self, scope: Scope | None = None) -> Stats:
@@ -246,7 +252,7 @@ class Memory(Lifecycle):
     async def retry(self, job_ids: Sequence[str]) -> int:
         """Make the episodes of dead or failed jobs pending anew; how many."""
         self._enter()
-        return await self._ledger.requeue(job_ids)
+        return await self._ledger.requeue(texts("job_ids", job_ids))
 
     async def check(self) -> list[Finding]:
         """What an operator should know of the store and the configuration."""
@@ -260,3 +266,11 @@ class Memory(Lifecycle):
         if not isinstance(self.store, Maintains):
             raise CapabilityError("erase", store=self.store.capabilities.name)
         await self.store.erase()
+
+
+def _replacement(given: str | None) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise InvalidInput(f"replacement must be text, not {type(given).__name__}")
+    return clean(given)[0]

@@ -14,9 +14,10 @@ from memkit.config import Config
 from memkit.contracts import Clock, Extractor, Job, Ledger, Scheduler, Store
 from memkit.errors import CapabilityError, Closed, Forked, WrongLoop
 from memkit.hookspecs import Event
+from memkit.memory.arguments import count
 from memkit.memory.consolidation import Consolidation
 from memkit.memory.editing import Editing
-from memkit.memory.recall import Request, recall, within_budget
+from memkit.memory.recall import MOST, Request, recall, within_budget
 from memkit.memory.recording import Recorded, Recording, Said
 from memkit.memory.retention import Retention
 from memkit.models import ConsolidationJob, Kind, Purged, Scope, WorkingMemory, utcnow
@@ -86,7 +87,8 @@ class Lifecycle:
         a store that fails raises. Writes nothing.
         """
         rules = self.config.inject
-        limit = _given(limit, rules.limit)
+        limit = count("limit", _given(limit, rules.limit), least=0, most=MOST)
+        budget = count("token_budget", _given(token_budget, rules.token_budget), least=0)
         if deadline is None and rules.deadline is not None:
             deadline = rules.deadline.total_seconds()
         with self._stage("inject", scope) as counts:
@@ -104,7 +106,7 @@ class Lifecycle:
             found, late = await recall(self.store, request, now=self.clock())
             answer = within_budget(
                 found,
-                budget=_given(token_budget, rules.token_budget),
+                budget=budget,
                 count_tokens=count_tokens or estimate_tokens,
                 late=late,
             )

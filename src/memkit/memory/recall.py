@@ -9,6 +9,7 @@ from datetime import datetime
 
 from memkit.contracts import Store
 from memkit.errors import InvalidInput
+from memkit.memory.arguments import count, number, optional_texts
 from memkit.models import CANDIDATE_CAP, Candidates, Kind, Query, Recalled, Scope, WorkingMemory
 from memkit.ranking import fit, rank
 from memkit.text import query_tokens
@@ -38,10 +39,12 @@ class Request:
     def __post_init__(self) -> None:
         if not isinstance(self.query, str | None):
             raise InvalidInput(f"a query must be text, not {type(self.query).__name__}")
-        if not 0 <= self.limit <= MOST:
-            raise InvalidInput(f"limit must lie between 0 and {MOST}")
-        if isinstance(self.kinds, str):
-            raise InvalidInput("kinds takes a sequence of kinds, not one as text")
+        count("limit", self.limit, least=0, most=MOST)
+        number("min_importance", self.min_importance)
+        number("min_score", self.min_score)
+        if self.deadline is not None:
+            number("deadline", self.deadline)
+        optional_texts("kinds", self.kinds)
 
 
 async def recall(store: Store, request: Request, *, now: datetime) -> tuple[list[Recalled], bool]:

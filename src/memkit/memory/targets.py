@@ -21,8 +21,6 @@ def target(  # noqa: PLR0913  # the ways to name it
 
     An empty sequence names nothing that could be forgotten, and is refused.
     """
-    if any(isinstance(each, str) for each in (items, message_keys, episodes)):
-        raise InvalidInput("forget takes sequences of ids, not one id as text")
     match items, session_id, message_keys, episodes:
         case None, None, None, None:
             return WholeScope(scope=home)
