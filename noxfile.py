@@ -40,7 +40,7 @@ def tests(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def conformance(session: nox.Session) -> None:
     """Unit tests and the conformance kit on every supported Python that is installed."""
-    install(session, "test")
+    session.install("-e", ".[postgres,testing]", *nox.project.dependency_groups(PROJECT, "kit"))
     folders = ["tests/unit", "tests/stores", "tests/extractors"]
     session.run("pytest", "-n", "2", *(session.posargs or folders))
 
