@@ -10,10 +10,13 @@ from memkit_backends.relational.candidates import CANDIDATE
 from memkit_backends.relational.dialect import Ask
 from memkit_backends.relational.driver import Row, Transaction
 
-_IS_WANTED: Final[LiteralString] = """
+_IS_OF_KIND: Final[LiteralString] = """
+       (CAST(:kinds AS TEXT[]) IS NULL OR item.kind = ANY(CAST(:kinds AS TEXT[])))
+"""
+_IS_WANTED: Final[LiteralString] = f"""
        item.status = 'active'
    AND item.expires_at > :now
-   AND (CAST(:kinds AS TEXT[]) IS NULL OR item.kind = ANY(CAST(:kinds AS TEXT[])))
+   AND {_IS_OF_KIND}
 """
 
 # One leap through the index for each policy of each scope, then a range for each.
@@ -61,8 +64,23 @@ WORDS: Final[LiteralString] = """
 """
 """What the index of words holds, to the letter."""
 
+# Planned to be read to its end, though nobody may do so: a plan for any words at all would, for
+# a few rows of a small table, walk through the table. By that plan, too, an index on dates
+# would seem to be of use, which the difference of dates forestalls.
+_HELD: Final[LiteralString] = f"""
+    WITH held AS MATERIALIZED (
+        SELECT {CANDIDATE}, item.tokens, item.pk
+          FROM item
+         WHERE {WORDS} && CAST(:words AS TEXT[])
+           AND item.status = 'active'
+           AND item.expires_at - CAST(:now AS BIGINT) > 0
+           AND {_IS_OF_KIND}
+    )
+"""
+
 # How many items of the scopes are live, as far as that matters, beside the matches.
 _MATCHES: Final[LiteralString] = f"""
+    {_HELD}
     SELECT matched.*, population.size
       FROM (SELECT CAST(coalesce(sum(of_one.size), 0) AS BIGINT) AS size
               FROM unnest(CAST(:scopes AS BIGINT[])) AS asked (pk)
@@ -77,9 +95,7 @@ _MATCHES: Final[LiteralString] = f"""
            ) AS population
       LEFT JOIN (
            SELECT {CANDIDATE}, item.tokens
-             FROM item
-            WHERE {WORDS} && CAST(:words AS TEXT[])
-              AND {_IS_WANTED}
+             FROM held AS item
             LIMIT :most
            ) AS matched ON TRUE
 """
@@ -138,10 +154,9 @@ async def _newest(tx: Transaction, ask: Ask, words: list[str], most: int) -> lis
     # Index: item_words.
     return await tx.fetch_all(
         f"""
+        {_HELD}
         SELECT {CANDIDATE}, item.tokens
-          FROM item
-         WHERE {WORDS} && CAST(:words AS TEXT[])
-           AND {_IS_WANTED}
+          FROM held AS item
          ORDER BY item.pk DESC
          LIMIT :most
         """,
