@@ -94,7 +94,7 @@ async def test_verdicts_name_the_capability_that_is_missing() -> None:
     """A rule of a capability that is not declared is left out in the open."""
     verdicts = [each for each in await judge(_Leaseless) if each.outcome != "kept"]
     assert {(each.outcome, each.why) for each in verdicts} == {
-        ("not offered", "the store does not declare transactions")
+        ("not offered", "does not declare transactions")
     }
     assert sorted(each.rule for each in verdicts) == [
         "test_a_cancelled_change_is_whole_or_not_at_all",

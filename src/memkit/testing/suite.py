@@ -121,9 +121,9 @@ class StoreSuite(Suite):
 
 
 def only_where(offered: object, what: str) -> None:
-    """Leave a rule out, in the open, where the store does not declare `what`."""
+    """Leave a rule out, in the open, where what is tested does not declare `what`."""
     if not offered:
-        pytest.skip(f"the store does not declare {what}")
+        pytest.skip(f"does not declare {what}")
 
 
 def immediate(store: Store) -> None:

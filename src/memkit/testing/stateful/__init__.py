@@ -1,0 +1,18 @@
+"""A machine that does anything to a store beside the reference, and compares every answer.
+
+    class MyMachine(StoreMachine):
+        async def open_store(self, clock):
+            return await MyStore.open(clock=clock)
+
+    TestMyMachine = MyMachine.TestCase
+
+How many examples and steps it tries is Hypothesis' to say: `TestMyMachine.settings`.
+"""
+
+from memkit.testing.stateful.reading import Reading
+
+__all__ = ["StoreMachine"]
+
+
+class StoreMachine(Reading):
+    """Any store that is a ledger, beside the one in memory."""
