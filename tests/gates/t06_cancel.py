@@ -17,15 +17,17 @@ from memkit.memory import Memory
 from memkit.models import Scope
 from tests.gates.accounts import Account, Holdings
 from tests.gates.backends import SQLITE, Backend, GateStore
+from tests.gates.postgres import POSTGRES
 from tests.gates.telling import LEASE, QUICK, Retelling
 from tests.gates.unshielded import open_unshielded
+from tests.gates.unshielded_postgres import open_unshielded_postgres
 from tests.gates.verdict import Gate, Verdict
 
 ANN = Scope("ann")
 AT_ONCE = 4
 """Calls that are made together, so that they share transactions, and are cancelled apart."""
 
-UNSHIELDED = {SQLITE.name: open_unshielded}
+UNSHIELDED = {SQLITE.name: open_unshielded, POSTGRES.name: open_unshielded_postgres}
 """The store of the bug on each database."""
 
 Call = Callable[[], Awaitable[object]]
@@ -172,4 +174,4 @@ def gate(backend: Backend) -> Gate:
     )
 
 
-GATES = [gate(SQLITE)]
+GATES = [gate(SQLITE), gate(POSTGRES)]

@@ -14,6 +14,8 @@ from memkit_backends.sqlite.files import APPLICATION_ID
 from memkit_backends.sqlite.migrating import migrations, statements, supported
 from tests.gates.backends import SQLITE, Backend, GateStore, file_of
 from tests.gates.children import Report, together
+from tests.gates.postgres import POSTGRES
+from tests.gates.unlocked_postgres import open_unlocked_postgres
 from tests.gates.verdict import Gate, Verdict
 
 SESSIONS = 16
@@ -33,7 +35,10 @@ async def open_unlocked(location: str) -> GateStore:
     return await SQLITE.open(location)
 
 
-UNLOCKED: dict[str, Open] = {SQLITE.name: open_unlocked}
+UNLOCKED: dict[str, Open] = {
+    SQLITE.name: open_unlocked,
+    POSTGRES.name: open_unlocked_postgres,
+}
 """The store of the bug on each database."""
 
 
@@ -92,4 +97,4 @@ def gate(backend: Backend) -> Gate:
     )
 
 
-GATES = [gate(SQLITE)]
+GATES = [gate(SQLITE), gate(POSTGRES)]

@@ -72,7 +72,7 @@ class PostgresDriver:
         async def attempt(connection: Connection, deadline: Deadline) -> Answer:
             async with _undone_on_failure(connection):
                 await connection.execute(self._begin_reading, timeout=deadline.left)
-                answer = await work(self._on(connection, deadline))
+                answer = await work(self._reading(connection, deadline))
                 await connection.execute("COMMIT", timeout=deadline.left)
             return answer
 
@@ -82,7 +82,7 @@ class PostgresDriver:
         """See `Driver.read_each`."""
 
         async def attempt(connection: Connection, deadline: Deadline) -> Answer:
-            return await work(self._on(connection, deadline))
+            return await work(self._reading(connection, deadline))
 
         return await self._call(attempt, repeatable=True)
 
@@ -94,7 +94,7 @@ class PostgresDriver:
                 self._pass("before begin")
                 await connection.execute(self._begin_writing, timeout=deadline.left)
                 self._pass("after begin")
-                answer = await work(self._on(connection, deadline))
+                answer = await work(self._writing(connection, deadline))
                 self._pass("before commit")
                 await _commit(connection, deadline)
             self._pass("after commit")
@@ -107,7 +107,7 @@ class PostgresDriver:
 
         async def attempt(connection: Connection, deadline: Deadline) -> Answer:
             with _doubts():
-                return await work(self._on(connection, deadline))
+                return await work(self._writing(connection, deadline))
 
         return await self._call(attempt, repeatable=True)
 
@@ -219,7 +219,10 @@ class PostgresDriver:
             await self._pool.expire_connections()
         return await patience.lasts(found.sort)
 
-    def _on(self, connection: Connection, deadline: Deadline) -> PostgresTransaction:
+    def _reading(self, connection: Connection, deadline: Deadline) -> PostgresTransaction:
+        return PostgresTransaction(connection, self._statements, deadline, None)
+
+    def _writing(self, connection: Connection, deadline: Deadline) -> PostgresTransaction:
         return PostgresTransaction(connection, self._statements, deadline, self._options.failpoint)
 
     def _pass(self, point: str) -> None:

@@ -43,7 +43,7 @@ class Options:
     lease_clock: Callable[[], datetime] | None = None
     """The store's own time, for tests; the database's if it is not given."""
     failpoint: Callable[[str], None] | None = None
-    """Called at every step of a transaction with its name, for tests of crashes."""
+    """Called at every step of a transaction that writes with its name, for tests of crashes."""
 
     def __post_init__(self) -> None:
         quoted(self.schema)
