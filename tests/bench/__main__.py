@@ -63,8 +63,9 @@ examples:
   python -m tests.bench --items 1000000 --keep --json speed.json  what docs/speed.md shows
   python -m tests.bench --only record --only consolidate          what fsync decides
 
-Postgres is the one of the wheel, or the one that MEMKIT_TEST_POSTGRES names. The write bars
-are measured again with {fsync.MILLISECONDS} ms added to every fsync by a preloaded shim, where there is a C compiler.
+Postgres is the one of the wheel, or the one that MEMKIT_TEST_POSTGRES names. Where there is a
+C compiler, record is measured again with {fsync.MILLISECONDS} ms added to every fsync by a
+preloaded shim.
 """
 
 
@@ -79,7 +80,6 @@ class Arguments:
     json: Path | None
     keep: bool
     strict: bool
-    peers: bool
 
     @property
     def sizes(self) -> list[int]:
@@ -102,7 +102,6 @@ def parsed() -> Arguments:
     parser.add_argument("--json", type=Path, help="write the figures there too")
     parser.add_argument("--keep", action="store_true", help="keep the seeded stores for next time")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a bar is missed")
-    parser.add_argument("--peers", action="store_true", help="LangGraph's stores beside it")
     given = vars(parser.parse_args())
     if given["items"] < 10_000:  # the smallest store of the table
         parser.error("--items is at least 10000")

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from memkit import Memory
 from memkit.models import Extraction, Proposal, Scope, Usage
-from memkit.testing import ScriptedExtractor
+from memkit.testing.scripted import ScriptedExtractor
 from tests.bench.bars import Bar, Measure
 from tests.bench.measuring import Timings
 from tests.bench.places import Place

@@ -20,7 +20,7 @@ from memkit.decay import microseconds
 from memkit.models import Scope, new_id, utcnow
 from memkit_backends.postgres import ddl, open_store
 from memkit_backends.postgres.searching import WORDS
-from tests.bench.places import CANDIDATE, SHOWN, config_of
+from tests.bench.places import CANDIDATE, DIGESTS, SHOWN, config_of
 from tests.bench.population import (
     COLUMNS,
     LAYOUT,
@@ -65,7 +65,8 @@ ADD_JOB = """
 """
 EPISODES = """
     CREATE TABLE %s (
-        session BIGINT, position BIGINT, messages TEXT, PRIMARY KEY (session, position)
+        id TEXT PRIMARY KEY, session BIGINT, position BIGINT, recorded_at BIGINT, digests BYTEA,
+        messages TEXT, UNIQUE (session, position)
     )
 """
 
@@ -120,7 +121,7 @@ class PostgresPlace:
         connections = [await asyncpg.connect(self.url) for _ in range(CALLERS)]
         table = f"raw_episode_{uuid.uuid4().hex}"
         await connections[0].execute(EPISODES % table)
-        insert = f"INSERT INTO {table} VALUES ($1, $2, $3)"
+        insert = f"INSERT INTO {table} VALUES ($1, $2, $3, $4, $5, $6)"
         yield RawPostgresRecords([await each.prepare(insert) for each in connections])
         await connections[0].execute(f"DROP TABLE {table}")
         for connection in connections:
@@ -215,7 +216,8 @@ class RawPostgresRecords:
         """See `RawRecords.insert`."""
         self._position += 1
         caller = number % CALLERS
-        await self._statements[caller].fetch(caller, self._position, messages)
+        row = (new_id(), caller, self._position, number, DIGESTS, messages)
+        await self._statements[caller].fetch(*row)
 
 
 async def settle(connection: Any, schema: str, scope: Scope, rows: Sequence[Row]) -> None:

@@ -20,7 +20,7 @@ from memkit.decay import microseconds
 from memkit.models import Scope, new_id, utcnow
 from memkit_backends.sqlite import open_store
 from memkit_backends.sqlite.connecting import CACHE_KIBIBYTES
-from tests.bench.places import CANDIDATE, SHOWN, config_of
+from tests.bench.places import CANDIDATE, DIGESTS, SHOWN, config_of
 from tests.bench.population import (
     COLUMNS,
     LAYOUT,
@@ -48,8 +48,9 @@ MATCHES = f"""
 """
 EPISODES = """
     CREATE TABLE raw_episode (
-        session INTEGER, position INTEGER, messages TEXT, PRIMARY KEY (session, position)
-    ) WITHOUT ROWID
+        id TEXT PRIMARY KEY, session INTEGER, position INTEGER, recorded_at INTEGER,
+        digests BLOB, messages TEXT, UNIQUE (session, position)
+    )
 """
 ADD = f"INSERT INTO item ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 ADD_SOURCE = """
@@ -66,7 +67,7 @@ ADD_JOB = """
     INSERT INTO job (id, scope_pk, fence, status, outcome, episode_ids, added, attempts, started_at)
     VALUES (?, ?, 1, 'completed', 'completed', ?, ?, 1, ?)
 """
-INSERT = "INSERT INTO raw_episode VALUES (?, ?, ?)"
+INSERT = "INSERT INTO raw_episode VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class SqlitePlace:
@@ -114,7 +115,7 @@ class SqlitePlace:
     async def raw_records(self, *, synchronous: str = "full") -> AsyncIterator[RawSqliteRecords]:
         """See `Place.raw_records`."""
         path = self.path(f"raw-{uuid.uuid4().hex}")
-        async with aiosqlite.connect(path, isolation_level=None) as connection:
+        async with aiosqlite.connect(path) as connection:
             await connection.execute("PRAGMA journal_mode = WAL")
             await connection.execute(f"PRAGMA synchronous = {synchronous}")
             await connection.execute(EPISODES)
@@ -187,16 +188,20 @@ class RawSqlite:
 
 
 class RawSqliteRecords:
-    """aiosqlite in autocommit: one hop a call."""
+    """aiosqlite as its pages show it: INSERT, then commit, one caller at a time."""
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         self._connection = connection
+        self._turn = asyncio.Lock()
         self._position = 0
 
     async def insert(self, number: int, messages: str) -> None:
         """See `RawRecords.insert`."""
-        self._position += 1
-        await self._connection.execute(INSERT, (number % 16, self._position, messages))
+        async with self._turn:
+            self._position += 1
+            row = (new_id(), number % 16, self._position, number, DIGESTS, messages)
+            await self._connection.execute(INSERT, row)
+            await self._connection.commit()
 
 
 async def _made(path: Path) -> None:

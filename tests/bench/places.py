@@ -18,6 +18,9 @@ CANDIDATE = (
 )
 """What memkit reads of an item to recall it; the raw driver reads the same."""
 
+DIGESTS = bytes(8 * 10)
+"""Eight bytes for each message of a turn, without which no repeated call is told."""
+
 SHOWN = 20
 """Items of one inject."""
 
@@ -35,7 +38,7 @@ class Raw(Protocol):
 
 
 class RawRecords(Protocol):
-    """A table of episodes with nothing but its primary key."""
+    """A table of episodes, with the two keys by which a repeated call is told."""
 
     async def insert(self, number: int, messages: str) -> None:
         """Keep one episode, durable on return."""

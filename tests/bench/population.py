@@ -118,7 +118,7 @@ def scope_of(number: int) -> Scope:
     return Scope(user_id=f"user-{number}")
 
 
-def row_of(
+def row_of(  # noqa: PLR0913  # what an item is made of
     scope_pk: int, number: int, words: Words, rng: random.Random, now: datetime, *, kind: str = KIND
 ) -> Row:
     """One item of the last days, in the order of COLUMNS."""
