@@ -8,6 +8,11 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is not a slow example.
+settings.register_profile("memkit", deadline=None)
+settings.load_profile("memkit")
 
 
 @pytest.fixture

@@ -358,9 +358,9 @@ def test_reading_takes_no_time(reply: str) -> None:
     """No reply of a megabyte holds the loop up: reading is linear and bounded."""
     took = []
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         assert outcome(reply) is not None
-        took.append(time.perf_counter() - begun)
+        took.append(time.thread_time() - begun)
     # 50 ms by themselves; the best of three, with room for a busy machine.
     assert min(took) < 0.1
 
