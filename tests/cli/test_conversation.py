@@ -94,6 +94,7 @@ def test_a_file_may_have_a_hash_in_its_name(tmp_path: Path) -> None:
         (b"", "holds no conversation"),
         (b"{}\n[]\n3\n", "holds no conversation"),
         (b"{}\nnot json\n", "line 2 is not JSON"),
+        (b"[" * 100_000, "line 1 is not JSON"),
         (b'{"kind": "conversation", "conv_id": "c"}\n', "line 1: sessions"),
         (b"\xff\xfe{}", "not UTF-8"),
         (b"\x1f\x8b\x08 broken", "cannot read"),

@@ -88,6 +88,7 @@ def test_another_content_of_a_key_is_a_conflict_or_a_revision(memkit: Call) -> N
         ((), None, "what is to be recorded"),
         (("-", "--text", "x"), "", "what is to be recorded"),
         (("-",), "not json", "line 1 is not JSON"),
+        (("-",), "[" * 100_000, "is not JSON"),
         (("-",), "[1]", "entry 1 is not a message"),
         (("-",), '{"role": "king", "content": "x"}', "entry 1"),
         (("missing.jsonl",), None, "missing.jsonl"),

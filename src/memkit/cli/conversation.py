@@ -165,5 +165,5 @@ def _read(name: str, number: int, line: str) -> Conversation | Question | None:
         first = exc.errors(include_input=False, include_context=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise InvalidInput(f"{name} line {number}: {place}: {first['msg']}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidInput(f"{name} line {number} is not JSON") from None

@@ -42,6 +42,6 @@ def _entries(text: str, name: str) -> Iterator[object]:
 def _parsed(text: str, name: str) -> list[object]:
     try:
         value: list[object] = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidInput(f"{name} is not JSON; give one message a line: {FORM}") from None
     return value

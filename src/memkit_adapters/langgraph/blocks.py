@@ -179,5 +179,5 @@ def _parsed(arguments: object) -> JsonValue:
         return plain(arguments)
     try:
         return plain(json.loads(arguments))
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments
