@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from memkit.decay import Policy, from_microseconds, microseconds
 from memkit.models import MemoryItem, Scope, content_hash, utcnow
 from memkit.text import tokenize
 from memkit_backends.relational.item_rows import columns_of
 
+DAY = 86_400_000_000
 SMALL, MIDDLE = 100, 1_000
 BIG = 100_000
 """Items of one scope; the one big scope has a fifth of the items at most."""
@@ -26,8 +27,8 @@ POLICIES = {
 }
 KIND = "semantic"
 """Of every item where there is one kind only."""
-WORDS_PER_ITEM = 12
-LAYOUT = 3
+PHRASES = 50_000
+LAYOUT = 4
 """Raised when what is seeded changes, so that a kept folder is seeded anew."""
 
 COLUMNS = (
@@ -97,12 +98,15 @@ class Words:
         syllables = ["".join(each) for each in itertools.product("bdfgklmnprstv", "aou")]
         made = ["".join(each) for each in itertools.product(syllables, repeat=3)]
         self.known = random.Random(7).sample(made, count)
-        self._weights = list(itertools.accumulate(1 / (rank + 10) for rank in range(count)))
+        weights = list(itertools.accumulate(1 / (rank + 10) for rank in range(count)))
+        drawn = iter(random.Random(8).choices(self.known, cum_weights=weights, k=4 * PHRASES))
+        # Put together from phrases, since a million texts are drawn.
+        self._phrases = [" ".join(each) for each in zip(drawn, drawn, drawn, drawn, strict=True)]
 
     def text(self, rng: random.Random) -> str:
-        """What an item says."""
-        chosen = rng.choices(self.known, cum_weights=self._weights, k=WORDS_PER_ITEM)
-        return " ".join(chosen)
+        """What an item says: three phrases of four words."""
+        phrases = self._phrases
+        return " ".join([phrases[int(rng.random() * len(phrases))] for _ in range(3)])
 
     def query(self, rng: random.Random) -> tuple[str, ...]:
         """Eight different words that somebody may ask for: not the most frequent ones."""
@@ -118,20 +122,26 @@ def scope_of(number: int) -> Scope:
     return Scope(user_id=f"user-{number}")
 
 
+def id_of(number: int) -> str:
+    """A UUID, as text."""
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
 def row_of(  # noqa: PLR0913  # what an item is made of
     scope_pk: int, number: int, words: Words, rng: random.Random, now: datetime, *, kind: str = KIND
 ) -> Row:
     """One item of the last days, in the order of COLUMNS."""
     text = words.text(rng)
     importance = 0.4 + 0.6 * rng.random()
-    age = timedelta(seconds=rng.randrange(5 * 86_400))
-    then = microseconds(now - age)
+    then = microseconds(now) - int(rng.random() * 5 * DAY)
     policy = POLICIES[kind]
-    fades_at = microseconds(policy.fades_at(importance, now - age))
+    days = math.log(policy.threshold / importance) / math.log(policy.factor)
+    fades_at = then + int(days * DAY)
     item_hash = hashlib.sha256(text.encode()).hexdigest()[:32]
     session, position = f"session-{number % 50}", number % 400
     return (
-        scope_pk, str(UUID(int=number)), "active", kind, "user", policy.name, fades_at, fades_at,
+        scope_pk, id_of(number), "active", kind, "user", policy.name, fades_at, fades_at,
         then, item_hash, session, position, text, text, importance, then, then, False, None, None,
         None, None, None, None, "null", "{}",
     )  # fmt: skip
