@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, Protocol
 
 
@@ -42,6 +42,10 @@ class Connection(Protocol):
 
 class Pool(Protocol):
     """A pool of connections: what `asyncpg.create_pool` makes."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        """Make its first connections."""
+        ...
 
     async def acquire(self) -> Any:
         """Take a connection."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncpg
 
-from memkit.errors import ConfigError
+from memkit.errors import ConfigError, StoreUnavailable
 from memkit_backends.postgres.connection import Pool
 from memkit_backends.postgres.failures import CAUGHT, failure, hushed
 from memkit_backends.postgres.options import Options
@@ -33,7 +33,7 @@ async def opened_pool(options: Options) -> Pool:
     if options.pool is not None:
         return options.pool
     try:
-        pool: Pool = await asyncpg.create_pool(
+        pool: Pool = asyncpg.create_pool(
             options.location,
             min_size=options.min_size,
             max_size=options.max_size,
@@ -45,11 +45,22 @@ async def opened_pool(options: Options) -> Pool:
             # Less than a call waits for a connection, so that it can tell why there is none.
             timeout=options.acquire_timeout / 2,
         )
-        # A first connection, so that what is wrong with the URL is said now.
-        await pool.release(await pool.acquire())
+        await _begun(pool)
     except (asyncpg.ClientConfigurationError, ValueError):
         # What it says may quote the URL, and so the password.
         raise ConfigError("the URL of the postgres store cannot be read") from None
+    except TimeoutError as exc:
+        raise StoreUnavailable("the server did not answer in time") from exc
     except CAUGHT as exc:
         raise failure(exc).error from hushed(exc)
     return pool
+
+
+async def _begun(pool: Pool) -> None:
+    """Make a first connection, so that what is wrong with the URL is said now."""
+    try:
+        await pool
+        await pool.release(await pool.acquire())
+    except BaseException:
+        pool.terminate()
+        raise
