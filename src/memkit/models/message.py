@@ -14,6 +14,8 @@ from memkit.errors import InvalidInput
 from memkit.models.base import Model
 from memkit.models.scope import Scope, check_id
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
 Role = Literal["user", "assistant", "system", "tool"]
 
 
@@ -121,8 +123,7 @@ class Message(Model):
         """
         said = [self.role, self.name, [block.model_dump(mode="json") for block in self.content]]
         # ASCII escapes keep a lone surrogate encodable.
-        canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+        return hashlib.sha256(_CANONICAL.encode(said).encode()).hexdigest()[:16]
 
 
 def key_hash(key: str) -> str:

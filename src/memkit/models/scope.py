@@ -21,6 +21,8 @@ _FIELDS: dict[Projection, tuple[str, ...]] = {
     "full": ("user_id", "agent_id", "workflow_id"),
 }
 
+_TO_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 
 def check_id(name: str, value: object) -> str:
     """Return `value` verbatim, or raise `ScopeError`: ids are opaque, never cleaned."""
@@ -60,11 +62,7 @@ class Scope:
     @property
     def key(self) -> str:
         """The injective text under which stores keep this scope: a JSON array."""
-        return json.dumps(
-            [self.user_id, self.agent_id, self.workflow_id],
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
+        return _TO_JSON.encode([self.user_id, self.agent_id, self.workflow_id])
 
     @classmethod
     def from_key(cls, key: str) -> Scope:
