@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from memkit.config import Config
 from memkit.contracts import Store
-from memkit.decay import NEVER, Policy, expiry
+from memkit.decay import NEVER, expiry
 from memkit.errors import InvalidInput
 from memkit.memory import arguments
 from memkit.memory.intake import DEEPEST
@@ -138,7 +138,7 @@ class Editing:
         """See `Memory.reinforce`."""
         item = await self.one(home, item_id, now=now)
         wanted = item.importance if importance is None else _checked(importance)
-        dates = self._dates(item, now, importance=max(wanted, _importance(item, now)))
+        dates = self._dates(item, now, importance=max(wanted, item.importance_at(now)))
         met = Reinforcement.model_validate({"id": item.id, **dates})
         await self.store.apply(home, Changes(reinforce=(met,)))
         return await self._evened(home, item_id, now)
@@ -187,22 +187,15 @@ class Editing:
         policy = self.config.decay.policy(
             item.kind if kind is None else kind, pinned=item.pinned if pinned is None else pinned
         )
-        held = _importance(item, now) if importance is None else _checked(importance)
+        held = item.importance_at(now) if importance is None else _checked(importance)
         fades_at = policy.fades_at(held, now)
         return {
             "importance": held,
             "reinforced_at": now,
             "policy": policy.name,
             "fades_at": fades_at,
-            "expires_at": min(fades_at, end) if (end := self._end(item)) else fades_at,
+            "expires_at": item.expiry(fades_at, ttl=self.config.ttl(item.kind)),
         }
-
-    def _end(self, item: MemoryItem) -> datetime | None:
-        """When its time is up however important it is; what its own date shows, or its kind's."""
-        if item.expires_at < item.fades_at:
-            return item.expires_at
-        ttl = self.config.ttl(item.kind)
-        return None if ttl is None else item.created_at + ttl
 
     def _content(self, content: str) -> str:
         if not isinstance(content, str):
@@ -223,10 +216,6 @@ class Editing:
         if arguments.text("kind", kind) not in self.config.kinds:
             raise InvalidInput(f"no kind is called {kind!r}; {nearest(kind, self.config.kinds)}")
         return kind
-
-
-def _importance(item: MemoryItem, now: datetime) -> float:
-    return Policy.from_name(item.policy).importance(item.fades_at, now)
 
 
 def _checked(importance: object) -> float:

@@ -10,7 +10,6 @@ from itertools import groupby
 
 from memkit.config import Config
 from memkit.contracts import Clock, Store
-from memkit.decay import expiry
 from memkit.models import Changes, Finding, MemoryItem, Patch, Purged, Stats
 
 logger = logging.getLogger(__name__)
@@ -33,10 +32,8 @@ class Retention:
         """See `Memory.decay`."""
         now = self.clock()
         total = await self._purge(now, dry_run=dry_run)
-        more = total.more and not dry_run
-        while more:
-            part = await self._purge(now, dry_run=False)
-            total, more = _summed(total, part), part.more
+        while total.more and not dry_run:
+            total += await self._purge(now, dry_run=False)
         if total.unread and not dry_run:
             logger.warning(
                 "%d episodes expired before they were consolidated; "
@@ -76,10 +73,7 @@ class Retention:
         """The dates of `item` under today's policy, its importance being what it was."""
         policy = self.config.decay.policy(item.kind, pinned=item.pinned)
         fades_at = policy.fades_at(item.importance, item.reinforced_at)
-        ttl = self.config.ttl(item.kind)
-        expires_at = expiry(fades_at, created_at=item.created_at, ttl=ttl)
-        if item.expires_at < item.fades_at:  # it was given an end of its own
-            expires_at = min(fades_at, item.expires_at)
+        expires_at = item.expiry(fades_at, ttl=self.config.ttl(item.kind))
         return Patch(id=item.id, policy=policy.name, fades_at=fades_at, expires_at=expires_at)
 
     def findings(self, stats: Stats) -> Iterator[Finding]:
@@ -114,11 +108,3 @@ class Retention:
 
 def _scope_key(item: MemoryItem) -> str:
     return item.scope.key
-
-
-def _summed(one: Purged, other: Purged) -> Purged:
-    return Purged(
-        item_ids=one.item_ids + other.item_ids,
-        episode_ids=one.episode_ids + other.episode_ids,
-        unread=one.unread + other.unread,
-    )

@@ -1,13 +1,15 @@
-"""What is remembered, and what one recall of it returns."""
+"""What is remembered, and the messages it came from."""
 
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Literal
 
 from pydantic import AwareDatetime, Field, JsonValue, field_validator
 
+from memkit.decay import Policy, expiry
 from memkit.models.base import Model
 from memkit.models.scope import Scope, check_id
 from memkit.text import fold
@@ -79,3 +81,17 @@ class MemoryItem(Model):
     def content_hash(self) -> str:
         """See `content_hash` of this module."""
         return content_hash(self.content)
+
+    def importance_at(self, now: datetime) -> float:
+        """What is left of its importance at `now`, by the policy that it carries."""
+        return Policy.from_name(self.policy).importance(self.fades_at, now)
+
+    def expiry(self, fades_at: datetime, *, ttl: timedelta | None) -> datetime:
+        """When it counts as absent if from now on it fades at `fades_at`.
+
+        An end of its own, which it was given when it was made, stands; without one, `ttl` is
+        how long its kind is kept.
+        """
+        if self.expires_at < self.fades_at:
+            return min(fades_at, self.expires_at)
+        return expiry(fades_at, created_at=self.created_at, ttl=ttl)

@@ -57,6 +57,14 @@ class Purged(Model):
     unread: int = 0
     more: bool = False
 
+    def __add__(self, later: Purged) -> Purged:
+        return Purged(
+            item_ids=self.item_ids + later.item_ids,
+            episode_ids=self.episode_ids + later.episode_ids,
+            unread=self.unread + later.unread,
+            more=later.more,
+        )
+
 
 class Stats(Model):
     """Counts. `policies` counts items by decay policy, `kinds` by kind, both live or not."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memkit.decay import NEVER, Policy, expiry
+from memkit.decay import NEVER, expiry
 from memkit.models import Changes, Claim, MemoryItem, Reinforcement, Source, Status, Supersession
 from memkit.reconcile.draft import Draft, Turn
 from memkit.reconcile.rules import Rules
@@ -154,21 +154,16 @@ class Decision:
         sources = _new_sources(item, draft)
         if not sources:
             return None
-        left = Policy.from_name(item.policy).importance(item.fades_at, self.now)
-        importance = max(left, draft.importance)
+        importance = max(item.importance_at(self.now), draft.importance)
         policy = NEVER if item.pinned else self.rules.policy(item.kind)
         fades_at = policy.fades_at(importance, self.now)
-        ttl = self.rules.ttl.get(item.kind)
-        expires_at = expiry(fades_at, created_at=item.created_at, ttl=ttl)
-        if item.expires_at < item.fades_at:  # it was given an end of its own
-            expires_at = min(fades_at, item.expires_at)
         return Reinforcement(
             id=item.id,
             importance=importance,
             reinforced_at=self.now,
             policy=policy.name,
             fades_at=fades_at,
-            expires_at=expires_at,
+            expires_at=item.expiry(fades_at, ttl=self.rules.ttl.get(item.kind)),
             observed_at=draft.observed_at,
             sources=sources,
         )

@@ -32,7 +32,7 @@ class Purging(Noun):
         done = Purged(more=True)
         while done.more and (left := limit - len(done.item_ids) - len(done.episode_ids)) > 0:
             step = await self._driver.write(partial(self._purge, stamp, min(left, BATCH)))
-            done = _joined(done, step)
+            done += step
         return done
 
     async def _refuse_the_future(self, now: datetime) -> None:
@@ -99,12 +99,3 @@ class Purging(Noun):
             unread=sum(status != "settled" for _, status in spoken),
             more=len(items) + len(episodes) > limit,
         )
-
-
-def _joined(before: Purged, step: Purged) -> Purged:
-    return Purged(
-        item_ids=before.item_ids + step.item_ids,
-        episode_ids=before.episode_ids + step.episode_ids,
-        unread=before.unread + step.unread,
-        more=step.more,
-    )

@@ -13,7 +13,6 @@ from memkit.cli.conversation import Conversation, Said, Sitting
 from memkit.cli.story import Setting, Step, StoryEvent, StoryFailed
 from memkit.cli.words import counted
 from memkit.contracts import Maintains
-from memkit.decay import Policy
 from memkit.errors import MemkitError
 from memkit.memory import Memory
 from memkit.models import MemoryItem, Recalled, Scope, new_id
@@ -176,8 +175,7 @@ class Teller:
         now = self.memory.clock()
         if kept is None or kept.status != "active" or kept.expires_at <= now:
             return False
-        importance = Policy.from_name(kept.policy).importance(kept.fades_at, now)
-        alike = abs(importance - shown.importance) < aging.PRECISION
+        alike = abs(kept.importance_at(now) - shown.importance) < aging.PRECISION
         return alike and (kept.content, kept.kind) == (shown.content, shown.kind)
 
     def decay(self) -> Outcome:
