@@ -25,11 +25,13 @@ _MEANINGS: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_PERM: (StoreReadOnly, "the file may not be accessed"),
     sqlite3.SQLITE_CORRUPT: (StoreCorrupt, "the file is damaged; restore it from a backup"),
     sqlite3.SQLITE_NOTADB: (StoreCorrupt, "the file is not an SQLite database"),
-    # Every statement of ours is fixed, so the tables must be others than we made.
-    sqlite3.SQLITE_ERROR: (StoreCorrupt, "the store is not as memkit made it; restore a backup"),
     sqlite3.SQLITE_CANTOPEN: (StoreUnavailable, "the file cannot be opened"),
     sqlite3.SQLITE_IOERR: (StoreUnavailable, "the disk failed to read or write"),
 }
+
+
+_NOT_OURS = ("no such table", "no such column", "no such index", "has no column", "invalid fts5")
+"""Parts of what SQLite says of tables that are not those our statements were written for."""
 
 
 def translated(error: sqlite3.Error) -> StoreError:
@@ -39,6 +41,8 @@ def translated(error: sqlite3.Error) -> StoreError:
     name: str = getattr(error, "sqlite_errorname", type(error).__name__)
     if code is None and isinstance(error, sqlite3.OperationalError):
         # Raised by Python itself, for text that is not UTF-8.
+        code = sqlite3.SQLITE_CORRUPT
+    if code == sqlite3.SQLITE_ERROR and any(sign in str(error) for sign in _NOT_OURS):
         code = sqlite3.SQLITE_CORRUPT
     kind, advice = _MEANINGS.get(
         (code or 0) & _PRIMARY, (StoreError, "SQLite refused the statement")
