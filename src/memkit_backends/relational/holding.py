@@ -13,14 +13,12 @@ from itertools import chain
 from typing import Literal
 
 from memkit.decay import microseconds
-from memkit.errors import InvalidInput
 from memkit.models import (
     Applied,
     Changes,
     MemoryItem,
     Patch,
     Reinforcement,
-    Scope,
     Source,
     Supersession,
 )
@@ -28,17 +26,6 @@ from memkit.models import (
 Fate = Literal["added", "updated", "superseded", "removed", "reinforced", "blocked", "missing"]
 Became = tuple[str, Fate | None]
 """An item's id, and what became of it: nothing, where it was so already."""
-
-
-def refuse_what_cannot_be_kept(scope: Scope, changes: Changes) -> None:
-    """Raise `InvalidInput` for items of another scope, and for values that cannot be unset."""
-    for item in changes.add:
-        if item.scope != scope:
-            raise InvalidInput(f"item {item.id} belongs to another scope than its changes")
-    for patch in changes.update:
-        for name in patch.model_fields_set - {"value"}:
-            if getattr(patch, name) is None:
-                raise InvalidInput(f"item {patch.id}: {name} cannot be set to nothing")
 
 
 @dataclass(slots=True)
@@ -53,9 +40,22 @@ class Holding:
     foreign: frozenset[str]
     stones: Mapping[str, int]
     items: dict[str, MemoryItem] = field(init=False)
+    _by_word: defaultdict[str, set[str]] = field(init=False)
+    """Ids of the items that have, or had, a key or a content hash."""
 
     def __post_init__(self) -> None:
-        self.items = dict(self.before)
+        self.items = {}
+        self._by_word = defaultdict(set)
+        for item in self.before.values():
+            self._put(item)
+
+    def _put(self, item: MemoryItem) -> None:
+        self.items[item.id] = item
+        self._by_word[item.content_hash if item.key is None else item.key].add(item.id)
+
+    def _having(self, word: str) -> Iterator[MemoryItem]:
+        """Those that may have this key or this content hash, by id."""
+        return (self.items[each] for each in sorted(self._by_word[word]) if each in self.items)
 
     def carry_out(self, changes: Changes) -> Applied:
         """Apply the changes; what ends comes first, so that nothing merges into it.
@@ -100,7 +100,7 @@ class Holding:
         if item.status != "active":
             return end.id, None
         values = {"status": "superseded", "superseded_by": end.by, "valid_to": end.at}
-        self.items[end.id] = item.model_copy(update=values)
+        self._put(item.model_copy(update=values))
         return end.id, "superseded"
 
     def _update(self, patch: Patch, new: Container[str]) -> Became:
@@ -108,7 +108,7 @@ class Holding:
         if item is None or patch.id in new:
             return patch.id, "missing"
         values = {name: getattr(patch, name) for name in patch.model_fields_set}
-        self.items[patch.id] = item.model_copy(update=values)
+        self._put(item.model_copy(update=values))
         return patch.id, "updated"
 
     def _add(self, item: MemoryItem) -> Became:
@@ -121,12 +121,12 @@ class Holding:
         namesake = self._namesake(item)
         if namesake is not None:
             kept = {"id": namesake.id, "created_at": namesake.created_at}
-            self.items[namesake.id] = item.model_copy(update=kept)
+            self._put(item.model_copy(update=kept))
             return namesake.id, "updated"
         twin = self._twin(item)
         if twin is not None:
-            return self._reinforce(_met_again(twin, item))
-        self.items[item.id] = item
+            return self._reinforce(Reinforcement.by(item, of=twin.id))
+        self._put(item)
         return item.id, "added"
 
     def _is_blocked(self, item: MemoryItem) -> bool:
@@ -138,13 +138,13 @@ class Holding:
     def _namesake(self, item: MemoryItem) -> MemoryItem | None:
         if item.key is None:
             return None
-        return next((each for each in self.items.values() if each.key == item.key), None)
+        return next((each for each in self._having(item.key) if each.key == item.key), None)
 
     def _twin(self, item: MemoryItem) -> MemoryItem | None:
         """The item that says the same already. One that has expired since counts as absent."""
         if item.key is not None or item.status == "superseded":
             return None
-        known = (self.items[each] for each in sorted(self.items))
+        known = self._having(item.content_hash)
         return next((each for each in known if _absorbs(each, item)), None)
 
     def _reinforce(self, met: Reinforcement) -> Became:
@@ -158,7 +158,7 @@ class Holding:
         if met.fades_at > item.fades_at:
             dates = ("importance", "reinforced_at", "policy", "fades_at", "expires_at")
             values |= {name: getattr(met, name) for name in dates}
-        self.items[met.id] = item.model_copy(update=values)
+        self._put(item.model_copy(update=values))
         return met.id, "reinforced"
 
 
@@ -168,19 +168,6 @@ def _absorbs(known: MemoryItem, item: MemoryItem) -> bool:
         and known.key is None
         and known.status == item.status
         and known.expires_at > item.reinforced_at
-    )
-
-
-def _met_again(twin: MemoryItem, item: MemoryItem) -> Reinforcement:
-    return Reinforcement(
-        id=twin.id,
-        importance=item.importance,
-        reinforced_at=item.reinforced_at,
-        policy=item.policy,
-        fades_at=item.fades_at,
-        expires_at=item.expires_at,
-        observed_at=item.observed_at,
-        sources=item.sources,
     )
 
 
