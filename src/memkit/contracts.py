@@ -180,7 +180,8 @@ class Store(Protocol):
           another item of the scope has replaces that one's content and values and keeps its
           id and `created_at` (`updated`). An item without key whose content hash another
           without key of the scope has, reinforces that one (`reinforced`) if both are active
-          or both quarantined and that one has not expired by the new one's `reinforced_at`.
+          or both quarantined and that one has not expired by the new one's `reinforced_at`;
+          of several the one of the lowest id.
         * `update` writes only the fields set. `supersede` acts on active items only, setting
           status, `superseded_by` and `valid_to`. `remove` deletes. `reinforce` takes the new
           dates only if they make the item fade later, keeps the later `observed_at`, and adds
@@ -369,11 +370,17 @@ class Scheduler(Protocol):
     async def start(
         self, run: Callable[[Job], Awaitable[None]], *, recurring: Sequence[Every] = ()
     ) -> None:
-        """Begin. `run` is what carries a job out; its failures are logged, never fatal."""
+        """Begin. `run` is what carries a job out; its failures are logged, never fatal.
+
+        An interval counts from now.
+        """
         ...
 
     async def submit(self, job: Job) -> None:
-        """Ask for `job` soon. The same job asked for twice before it runs may run once."""
+        """Ask for `job` soon. The same job asked for twice before it runs may run once.
+
+        Asked for while it runs, it runs again. After `aclose`: `Closed`.
+        """
         ...
 
     async def aclose(self) -> None:

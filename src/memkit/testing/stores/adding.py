@@ -6,7 +6,7 @@ from datetime import timedelta, timezone
 
 from memkit.contracts import Store
 from memkit.decay import Policy
-from memkit.models import Changes, Items, MemoryItem, new_id
+from memkit.models import Changes, Items, MemoryItem, Patch, new_id
 from memkit.testing.reading import EVERY_CHANNEL, all_items, channels, contents
 from memkit.testing.suite import StoreSuite
 from memkit.testing.values import (
@@ -19,6 +19,7 @@ from memkit.testing.values import (
     an_episode,
     an_item,
     numbered,
+    tokens_of,
 )
 
 WHOLE = MemoryItem(
@@ -146,6 +147,17 @@ class AddingRules(StoreSuite):
         applied = await store.apply(HERE, Changes(add=twins))
         assert (applied.added, applied.reinforced) == ((twins[0].id,), (twins[0].id,))
         assert await contents(store) == ["Likes green tea"]
+
+    async def test_of_several_duplicates_the_first_id_is_met(self, store: Store) -> None:
+        """Edits may leave two items of one content: which is reinforced is no accident."""
+        dog, tea = (an_item(f"Item {n}", item_id=numbered(n)) for n in (1, 2))
+        await store.apply(HERE, Changes(add=(tea, dog)))
+        for item in (tea, dog):
+            words = {"content": "Likes tea", "tokens": tokens_of("Likes tea")}
+            patch = Patch.model_validate({"id": item.id, **words})
+            await store.apply(HERE, Changes(update=(patch,)))
+        applied = await store.apply(HERE, Changes(add=(an_item("Likes tea"),)))
+        assert applied.reinforced == (dog.id,)
 
     async def test_what_has_faded_absorbs_nothing(self, store: Store) -> None:
         """A duplicate of what has expired by then, though it is not purged yet, is a new item."""

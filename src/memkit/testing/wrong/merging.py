@@ -83,6 +83,26 @@ class ComparesOnceForAll(Wrong):
         return applied
 
 
+class ReinforcesTheLast(Wrong):
+    """Meets whichever of several duplicates the index gives first."""
+
+    breaks = "test_of_several_duplicates_the_first_id_is_met"
+
+    async def apply(self, scope: Scope, changes: Changes, *, epoch: int | None = None) -> Applied:
+        """Says that it was the last."""
+        by_hash = self._state.shelf(scope).by_hash
+        twins = {max(by_hash.get(each.content_hash, {each.id})) for each in changes.add}
+        plain = {each for each in twins if self._is_one_of_two(each)}
+        applied = await super().apply(scope, changes, epoch=epoch)
+        return applied.model_copy(update={"reinforced": tuple(plain)}) if plain else applied
+
+    def _is_one_of_two(self, item_id: str) -> bool:
+        item = self._state.items.get(item_id)
+        same = self._state.shelf(item.scope).by_hash[item.content_hash] if item else set()
+        active = [each for each in same if self._state.items[each].status == "active"]
+        return len(active) > 1 and not any(self._state.items[each].key for each in active)
+
+
 class AbsorbsIntoHistory(Wrong):
     """Compares with every item, whatever its status."""
 
