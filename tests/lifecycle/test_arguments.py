@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from memkit import InvalidInput, Memory, Scope
+from memkit import InvalidInput, Memory, Scope, open_memory
 
 pytestmark = pytest.mark.anyio
 
@@ -58,3 +59,11 @@ async def test_a_wrong_argument_is_invalid_input(
     for value in wrong:
         with pytest.raises(InvalidInput):
             await call(memory, value)
+
+
+@pytest.mark.parametrize("now", [datetime(2026, 1, 1), None, 0.0])  # noqa: DTZ001  # the point
+async def test_a_clock_says_its_time_zone(store_url: str, now: Any) -> None:
+    """A naive date is refused when the memory is opened, and not by the first comparison."""
+    with pytest.raises(InvalidInput):
+        async with open_memory(store_url, clock=lambda: now):
+            pass

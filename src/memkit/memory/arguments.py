@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from memkit.errors import InvalidInput
 
@@ -63,3 +64,10 @@ def number(name: str, given: object) -> float:
     if not math.isfinite(found):
         raise InvalidInput(f"{name} must be a finite number")
     return found
+
+
+def moment(name: str, given: object) -> datetime:
+    """`given`, if it is a date that says its time zone."""
+    if not isinstance(given, datetime) or given.utcoffset() is None:
+        raise InvalidInput(f"{name} must be a datetime with a time zone")
+    return given

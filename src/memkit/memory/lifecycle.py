@@ -14,7 +14,7 @@ from memkit.config import Config
 from memkit.contracts import Clock, Extractor, Job, Ledger, Scheduler, Store
 from memkit.errors import CapabilityError, Closed, Forked, WrongLoop
 from memkit.hookspecs import Event
-from memkit.memory.arguments import count
+from memkit.memory import arguments
 from memkit.memory.consolidation import Consolidation
 from memkit.memory.editing import Editing
 from memkit.memory.recall import MOST, Request, recall, within_budget
@@ -53,6 +53,8 @@ class Lifecycle:
         self.scheduler = scheduler
         self.config = config or Config()
         self.clock = clock or utcnow
+        if clock is not None:
+            arguments.moment("what the clock returns", clock())
         self._redactor = redactor
         self._observe = observe
         self._jitter = jitter
@@ -87,8 +89,8 @@ class Lifecycle:
         a store that fails raises. Writes nothing.
         """
         rules = self.config.inject
-        limit = count("limit", _given(limit, rules.limit), least=0, most=MOST)
-        budget = count("token_budget", _given(token_budget, rules.token_budget), least=0)
+        limit = arguments.count("limit", _given(limit, rules.limit), least=0, most=MOST)
+        budget = arguments.count("token_budget", _given(token_budget, rules.token_budget), least=0)
         if deadline is None and rules.deadline is not None:
             deadline = rules.deadline.total_seconds()
         with self._stage("inject", scope) as counts:
