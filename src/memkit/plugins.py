@@ -39,11 +39,13 @@ class Installed:
     @classmethod
     def of(cls, entry: EntryPoint) -> Installed:
         """Reads the distribution's metadata: once, for it is a file."""
-        distribution, version = "unknown", "?"
+        distribution: str | None = None
+        version: str | None = None
         with suppress(Exception):  # whatever is wrong with it is not the host's concern
             if entry.dist is not None:
+                # Both are missing where an installer left half a distribution behind.
                 distribution, version = entry.dist.name, entry.dist.version
-        return cls(entry.name, distribution, version, entry)
+        return cls(entry.name, distribution or "unknown", version or "?", entry)
 
     @property
     def is_built_in(self) -> bool:

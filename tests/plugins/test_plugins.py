@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -138,6 +139,24 @@ async def test_a_broken_plugin_is_a_problem_only_when_it_is_asked_for(install: I
         with pytest.raises(PluginError, match=f"'{name}'.*cannot be imported"):
             async with open_memory(f"{name}://x"):
                 pass
+
+
+@pytest.mark.parametrize("left", [["entry_points.txt"], ["METADATA", "entry_points.txt"]])
+async def test_half_a_distribution_harms_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: list[str]
+) -> None:
+    """What an installer left behind, without a name, is listed as it is and kills no host."""
+    metadata = tmp_path / "left_behind-1.0.dist-info"
+    metadata.mkdir()
+    for name in left:
+        (metadata / name).write_text("[memkit]\nleft = left_behind\n" * (name != "METADATA"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    async with open_memory("memory://") as memory:
+        await memory.inject(SCOPE)
+    assert row("left", list_plugins()).distribution == "unknown"
+    with pytest.raises(PluginError, match="'left'"):
+        async with open_memory("left://x"):
+            pass
 
 
 async def test_nobody_takes_the_name_of_a_built_in(install: Install) -> None:
