@@ -27,7 +27,7 @@ MINE = "ValueError: mine"
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A program of `exiting`, and how it has to end."""
+    """A program of `endings_async` or `endings_sync`, and how it has to end."""
 
     program: str
     code: int = 0
