@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Literal
 
-from memkit.errors import Forgotten, InvalidInput
+from memkit.errors import Forgotten
 from memkit.inmemory.state import State, detached, tombstone_id
 from memkit.models import (
     Applied,
@@ -50,7 +50,7 @@ def apply(state: State, scope: Scope, changes: Changes, *, epoch: int | None) ->
     """
     if epoch is not None and epoch != state.epoch(scope):
         raise Forgotten(f"scope {scope.key}")
-    _refuse_what_cannot_be_kept(scope, changes)
+    changes.require_keepable_in(scope)
     known, early = without_early(changes)
     return _summed(
         chain(
@@ -75,16 +75,6 @@ def without_early(changes: Changes) -> tuple[Changes, list[str]]:
     early = [each.id for each in changes.supersede if each.id in new]
     early += [each.id for each in changes.update if each.id in new]
     return changes.model_copy(update={"supersede": supersede, "update": update}), early
-
-
-def _refuse_what_cannot_be_kept(scope: Scope, changes: Changes) -> None:
-    for item in changes.add:
-        if item.scope != scope:
-            raise InvalidInput(f"item {item.id} belongs to another scope than its changes")
-    for patch in changes.update:
-        for name in patch.model_fields_set - {"value"}:
-            if getattr(patch, name) is None:
-                raise InvalidInput(f"item {patch.id}: {name} cannot be set to nothing")
 
 
 def _summed(fates: Iterable[Became]) -> Applied:
@@ -134,7 +124,7 @@ def _add(state: State, scope: Scope, item: MemoryItem) -> Became:
         return namesake.id, "updated"
     twin = _twin(state, item)
     if twin is not None:
-        return _reinforce(state, scope, _met_again(twin, item))
+        return _reinforce(state, scope, Reinforcement.by(item, of=twin.id))
     state.put(detached(item))
     return item.id, "added"
 
@@ -158,19 +148,6 @@ def _twin(state: State, item: MemoryItem) -> MemoryItem | None:
 def _absorbs(known: MemoryItem, item: MemoryItem) -> bool:
     alike = known.key is None and known.status == item.status
     return alike and known.expires_at > item.reinforced_at
-
-
-def _met_again(twin: MemoryItem, item: MemoryItem) -> Reinforcement:
-    return Reinforcement(
-        id=twin.id,
-        importance=item.importance,
-        reinforced_at=item.reinforced_at,
-        policy=item.policy,
-        fades_at=item.fades_at,
-        expires_at=item.expires_at,
-        observed_at=item.observed_at,
-        sources=item.sources,
-    )
 
 
 def _reinforce(state: State, scope: Scope, met: Reinforcement) -> Became:

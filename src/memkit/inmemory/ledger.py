@@ -50,25 +50,12 @@ def settle(
     if row is not None and row.outcome == outcome.type:
         return row.job
     if row is None and isinstance(outcome, Released) and claim.epoch == state.epoch(claim.scope):
-        return _handed_back(claim, now)
+        return claim.lost("released", at=now)
     _held(state, claim)
     if isinstance(outcome, Released):
         _give_back(state, claim)
-        return _handed_back(claim, now)
+        return claim.lost("released", at=now)
     return _close(state, state.jobs[claim.job_id], outcome, now)
-
-
-def _handed_back(claim: Claim, now: datetime) -> ConsolidationJob:
-    """What is said of a job that is not kept."""
-    return ConsolidationJob(
-        id=claim.job_id,
-        scope=claim.scope,
-        status="failed",
-        error="released",
-        episode_ids=tuple(dict.fromkeys(each.id for each in claim.episodes)),
-        started_at=now,
-        finished_at=now,
-    )
 
 
 def _give_back(state: State, claim: Claim) -> None:

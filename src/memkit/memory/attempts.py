@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from memkit.config import ConsolidateRules
-from memkit.errors import ExtractionError, Forgotten, LeaseLost
-from memkit.models import Claim, ConsolidationJob, Dead, Failed, Strategy
+from memkit.errors import ExtractionError
+from memkit.models import Claim, Dead, Failed, Strategy
 
 _LONGEST_WAIT = timedelta(days=1)
 """The longest that a provider's wish is granted."""
@@ -43,7 +43,7 @@ def failed(
     its attempts. A rate limit is not its fault.
     """
     counts = error.reason != "rate_limited"
-    alone = len({each.id for each in claim.episodes}) == 1
+    alone = len(claim.episode_ids) == 1
     if counts and alone and claim.attempts >= rules.max_attempts:
         return Dead(error=error.reason)
     wait = max(backoff(rules, claim.attempts, random=random), _wish(error.retry_after))
@@ -65,17 +65,3 @@ def _wish(retry_after: object) -> timedelta:
     if not math.isfinite(seconds):
         return timedelta(0)
     return timedelta(seconds=min(max(0.0, seconds), _LONGEST_WAIT.total_seconds()))
-
-
-def lost(claim: Claim, error: LeaseLost | Forgotten, *, now: datetime) -> ConsolidationJob:
-    """What is said of a job that another worker or a forget took away."""
-    return ConsolidationJob(
-        id=claim.job_id,
-        scope=claim.scope,
-        status="failed",
-        error="lease_lost" if isinstance(error, LeaseLost) else "forgotten",
-        episode_ids=tuple(dict.fromkeys(each.id for each in claim.episodes)),
-        attempts=claim.attempts,
-        started_at=now,
-        finished_at=now,
-    )

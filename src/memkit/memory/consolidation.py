@@ -30,7 +30,7 @@ from memkit.errors import (
     WrongLoop,
 )
 from memkit.extraction import validate
-from memkit.memory.attempts import checksum, failed, lost
+from memkit.memory.attempts import checksum, failed
 from memkit.models import (
     Changes,
     Claim,
@@ -118,7 +118,8 @@ class Consolidation:
                 failure = self._failed(claim, ExtractionError("invalid"))
                 job = await self._settled(claim, failure)
         except (LeaseLost, Forgotten) as exc:
-            job = lost(claim, exc, now=self.clock())
+            reason = "lease_lost" if isinstance(exc, LeaseLost) else "forgotten"
+            job = claim.lost(reason, at=self.clock(), attempts=claim.attempts)
         except BaseException:
             await self._hand_back(claim)
             raise

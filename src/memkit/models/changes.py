@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pydantic import AwareDatetime, Field, JsonValue
 
+from memkit.errors import InvalidInput
 from memkit.models.base import Model
 from memkit.models.item import MemoryItem, Source, Status
+from memkit.models.scope import Scope
 
 
 class Patch(Model):
@@ -46,6 +48,20 @@ class Reinforcement(Model):
     observed_at: AwareDatetime | None = None
     sources: tuple[Source, ...] = ()
 
+    @classmethod
+    def by(cls, item: MemoryItem, *, of: str) -> Reinforcement:
+        """What an `add` of `item` comes to where the item `of` has its content already."""
+        return cls(
+            id=of,
+            importance=item.importance,
+            reinforced_at=item.reinforced_at,
+            policy=item.policy,
+            fades_at=item.fades_at,
+            expires_at=item.expires_at,
+            observed_at=item.observed_at,
+            sources=item.sources,
+        )
+
 
 class Supersession(Model):
     """An active item gives way to a newer one and stays readable as history.
@@ -66,6 +82,19 @@ class Changes(Model):
     supersede: tuple[Supersession, ...] = ()
     remove: tuple[str, ...] = ()
     reinforce: tuple[Reinforcement, ...] = ()
+
+    def require_keepable_in(self, scope: Scope) -> None:
+        """Raise `InvalidInput` for an item of another scope, and for a patch that unsets a column.
+
+        What every store of `Store.apply` refuses before it writes anything.
+        """
+        for item in self.add:
+            if item.scope != scope:
+                raise InvalidInput(f"item {item.id} belongs to another scope than its changes")
+        for patch in self.update:
+            for name in patch.model_fields_set - {"value"}:
+                if getattr(patch, name) is None:
+                    raise InvalidInput(f"item {patch.id}: {name} cannot be set to nothing")
 
 
 class Applied(Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import AwareDatetime, Field
@@ -73,6 +74,24 @@ class Claim(Model):
     episodes: tuple[Episode, ...]
     context: tuple[Episode, ...] = ()
     decision: Changes | None = None
+
+    @property
+    def episode_ids(self) -> tuple[str, ...]:
+        """The ids of its episodes, each once."""
+        return tuple(dict.fromkeys(each.id for each in self.episodes))
+
+    def lost(self, error: str, *, at: datetime, attempts: int = 0) -> ConsolidationJob:
+        """What is said of a run of which nothing was settled."""
+        return ConsolidationJob(
+            id=self.job_id,
+            scope=self.scope,
+            status="failed",
+            error=error,
+            episode_ids=self.episode_ids,
+            attempts=attempts,
+            started_at=at,
+            finished_at=at,
+        )
 
 
 class Completed(Model):

@@ -11,7 +11,7 @@ from memkit.models import Applied, Changes, MemoryItem, Scope, Source
 from memkit_backends.relational import scopes
 from memkit_backends.relational.dialect import Dialect
 from memkit_backends.relational.driver import Row, Transaction
-from memkit_backends.relational.holding import Holding, refuse_what_cannot_be_kept
+from memkit_backends.relational.holding import Holding
 from memkit_backends.relational.item_rows import (
     ITEM,
     columns_of,
@@ -68,7 +68,7 @@ class Items(Noun):
 
     async def apply(self, scope: Scope, changes: Changes, *, epoch: int | None = None) -> Applied:
         """See `Store.apply`."""
-        refuse_what_cannot_be_kept(scope, changes)
+        changes.require_keepable_in(scope)
         return await self._driver.write(partial(self._apply, scope, changes, epoch))
 
     async def _apply(

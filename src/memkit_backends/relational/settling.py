@@ -23,7 +23,6 @@ from memkit.models import (
 )
 from memkit_backends.relational import scopes
 from memkit_backends.relational.driver import Transaction
-from memkit_backends.relational.holding import refuse_what_cannot_be_kept
 from memkit_backends.relational.items import carry_out
 from memkit_backends.relational.jobs import JOB, job_of
 from memkit_backends.relational.noun import Noun
@@ -61,7 +60,7 @@ class Settling(Noun):
         A claim that is not held needs nothing done: whatever ended it has failed its job.
         """
         if isinstance(outcome, Completed):
-            refuse_what_cannot_be_kept(claim.scope, outcome.changes)
+            outcome.changes.require_keepable_in(claim.scope)
         return await self._driver.write(partial(self._settle, claim, outcome, now), repeatable=True)
 
     async def _settle(
@@ -105,7 +104,7 @@ class Settling(Noun):
             await self._give_back(tx, claim)
             await tx.execute("DELETE FROM job WHERE id = :id", id=claim.job_id)
             await _let_go(tx, held)
-        return _handed_back(claim, now)
+        return claim.lost("released", at=now)
 
     async def _mark(
         self, tx: Transaction, claim: Claim, outcome: Completed | Skipped | Failed | Dead
@@ -228,16 +227,3 @@ async def _job(tx: Transaction, job_id: str) -> ConsolidationJob:
     if row is None:
         raise LeaseLost(job_id)
     return job_of(row)
-
-
-def _handed_back(claim: Claim, now: datetime) -> ConsolidationJob:
-    """What is said of a job that is not kept."""
-    return ConsolidationJob(
-        id=claim.job_id,
-        scope=claim.scope,
-        status="failed",
-        error="released",
-        episode_ids=tuple(dict.fromkeys(each.id for each in claim.episodes)),
-        started_at=now,
-        finished_at=now,
-    )
