@@ -44,5 +44,5 @@ def memkit_register(registry: Registry) -> None:
 def memkit_observe(event: Event) -> None:
     """A stage has ended.
 
-    Called on memkit's own loop: return at once. Exceptions are logged, not raised.
+    Called on the loop that the memory lives on: return at once. Exceptions are logged, not raised.
     """

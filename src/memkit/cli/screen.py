@@ -10,8 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.text import Text
 
 from memkit.cli.output import Output
-from memkit.cli.story import STEPS, Recall, Setting, Step, StoryEvent
-from memkit.cli.story import Progress as Advance
+from memkit.cli.story import STEPS, Advance, Recall, Setting, Step, StoryEvent
 from memkit.cli.words import counted, safe
 
 _TITLE = 21

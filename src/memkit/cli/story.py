@@ -41,7 +41,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Advance:
     """Work that takes a while has come this far."""
 
     what: str
@@ -81,6 +81,6 @@ class Recall:
     examples: tuple[Answer, ...] = ()
 
 
-StoryEvent = Step | Progress | Recall
+StoryEvent = Step | Advance | Recall
 Story = Callable[[Setting], Iterator[StoryEvent]]
 """Tells the story. Ends early, with the error, when a step fails."""

@@ -84,8 +84,8 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
         return {}
     _refuse_misspelt(environ)
     # Only here: importing it costs more than the rest of the configuration.
-    from pydantic.fields import FieldInfo  # noqa: PLC0415
-    from pydantic_settings import (  # noqa: PLC0415
+    from pydantic.fields import FieldInfo  # noqa: PLC0415  # see above
+    from pydantic_settings import (  # noqa: PLC0415  # see above
         BaseSettings,
         EnvSettingsSource,
         SettingsConfigDict,

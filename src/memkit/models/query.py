@@ -55,10 +55,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Rows by channel. `strongest` is in falling order of `fades_at`, then rising id, within
-    a policy; `text` is in no stated order. `population` counts the live items of the scopes
-    (after `kinds`), at least up to `CANDIDATE_CAP`, for rarity; it is filled when text was asked.
-    `truncated` says that the text channel held more than was returned.
+    """Rows by channel.
+
+    `strongest` is in falling order of `fades_at`, then rising id, within a policy; `text` is
+    in no stated order. `population` counts the live items of the scopes (after `kinds`), at
+    least up to `CANDIDATE_CAP`, for rarity; it is filled when text was asked. `truncated`
+    says that the text channel held more than was returned.
     """
 
     strongest: tuple[Candidate, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memkit.cli.conversation import Conversation, Question, Sitting
-from memkit.cli.story import Answer, Progress, Recall, StoryFailed
+from memkit.cli.story import Advance, Answer, Recall, StoryFailed
 from memkit.models import ConsolidationJob, Recalled, Scope
 from memkit.sync import SyncMemory
 from memkit_adapters.langgraph.demo.agent import Agent, Turn, exchanges
@@ -72,7 +72,7 @@ class Replay:
     _answers: list[tuple[Question, Answer, float]] = field(default_factory=list)
     _seconds: float = 0.0
 
-    def run(self) -> Iterator[Progress | Recall]:
+    def run(self) -> Iterator[Advance | Recall]:
         """Play and ask, session by session, and say how far it is; at the end, the outcome."""
         sessions = [
             (conversation, place, session)
@@ -80,21 +80,21 @@ class Replay:
             for place, session in enumerate(conversation.sessions)
         ]
         for done, (conversation, place, session) in enumerate(sessions):
-            yield Progress(what="playing sessions", done=done, total=len(sessions))
+            yield Advance(what="playing sessions", done=done, total=len(sessions))
             self._ask(conversation, conversation.due(place))
             if (conversation, place) != (self.conversations[0], 0):
                 self.cast.play(self.agent, conversation, session)
                 consolidated(self.memory, self.cast.scope(conversation))
-        yield Progress(what="playing sessions", done=len(sessions), total=len(sessions))
+        yield Advance(what="playing sessions", done=len(sessions), total=len(sessions))
         yield from self._ask_last()
         yield self._outcome()
 
-    def _ask_last(self) -> Iterator[Progress]:
+    def _ask_last(self) -> Iterator[Advance]:
         for done, conversation in enumerate(self.conversations):
-            yield Progress(what="asking questions", done=done, total=len(self.conversations))
+            yield Advance(what="asking questions", done=done, total=len(self.conversations))
             self._ask(conversation, conversation.due(None))
         total = len(self.conversations)
-        yield Progress(what="asking questions", done=total, total=total)
+        yield Advance(what="asking questions", done=total, total=total)
 
     def _ask(self, conversation: Conversation, questions: Iterable[Question]) -> None:
         turns = self._turns_by_source(conversation)
