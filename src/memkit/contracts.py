@@ -339,8 +339,10 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model answered. `finish` is "length" when it was cut short, "refusal" when the
-    provider says so."""
+    """What a model answered.
+
+    `finish` is "length" when it was cut short, "refusal" when the provider says so.
+    """
 
     text: str
     finish: Literal["stop", "length", "refusal"] = "stop"

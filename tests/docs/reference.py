@@ -35,7 +35,7 @@ def section(module_name: str, about: str) -> str:
     """One module: what it is for, then its names in order."""
     module = import_module(module_name)
     entries = (entry(module, name) for name in sorted(module.__all__))
-    return "\n".join([f"## {module_name}\n\n{about}\n", *entries])
+    return "\n".join([f"## {module_name}\n\n{about}\n", *entries, ""])
 
 
 def entry(module: ModuleType, name: str) -> str:

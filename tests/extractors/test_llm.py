@@ -311,12 +311,16 @@ async def test_factories_read_their_options() -> None:
         Options(use="llm", settings={"model": callable_model(Model(), name="m")})
     )
     assert ready.fingerprint.startswith("llm/m/")
+    settings = {"model": callable_model(Model(), name="m"), "roles": ["user"]}
+    narrowed = await extractors.open_llm(Options(use="llm", settings=settings))
+    assert narrowed.fingerprint != ready.fingerprint
     for use, wrong in (
         ("verbatim", {"model": "x"}),
         ("llm", {}),
         ("llm", {"model": "openai:gpt"}),
         ("llm", {"model": Model(), "timeuot": 5}),
         ("llm", {"model": Model(), "timeout": "5"}),
+        ("llm", {"model": Model(), "roles": ["robot"]}),
     ):
         factory = extractors.open_verbatim if use == "verbatim" else extractors.open_llm
         with pytest.raises(ConfigError):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from memkit.contracts import ChatModel, Extractor
 from memkit.errors import ConfigError
+from memkit.extraction import SHOWN_ROLES
+from memkit.models import Role
 
 if TYPE_CHECKING:
     from memkit.registry import Options
@@ -24,18 +26,19 @@ async def open_llm(options: Options) -> Extractor:
     """What a language model finds.
 
     `model` is a `ChatModel`, or an async function of system and user message. The other
-    settings are those of `LLMExtractor`: `instructions`, `roles`, `strategies`, `budget` in
-    tokens and `timeout` in seconds.
+    settings are those of `LLMExtractor`: `instructions`, `roles`, `budget` in tokens and
+    `timeout` in seconds. Strategies come with each request.
     """
     from memkit_backends.extractors.llm import LLMExtractor  # noqa: PLC0415  # light
 
-    options.expect("model", "instructions", "roles", "strategies", "budget", "timeout")
+    options.expect("model", "instructions", "roles", "budget", "timeout")
     timeout = options.settings.get("timeout", 60.0)
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise ConfigError("llm: timeout must be a number of seconds")
     return LLMExtractor(
         _model(options.settings.get("model")),
         instructions=options.get("instructions", str, ""),
+        roles=options.get("roles", tuple[Role, ...], SHOWN_ROLES),
         budget=options.get("budget", int, 8000),
         timeout=timeout,
     )
