@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from memkit import InvalidInput, Memory, Scope, open_memory
+from memkit import InvalidInput, Memory, Purged, Scope, open_memory
 from memkit.inmemory import InMemoryStore
 from memkit.testing.clock import ManualClock
 from memkit.testing.values import DAY, a_message
@@ -45,6 +46,17 @@ async def test_how_often_decay_runs_is_no_matter(store_url: str, clock: ManualCl
         assert await memory.get(SCOPE, [told.id]) == [told]
 
 
+async def test_a_day_has_24_hours_in_every_zone(store_url: str) -> None:
+    """On the night on which clocks are put forward, an episode is kept for as long as on others."""
+    berlin = ManualClock(datetime(2027, 3, 27, 12, tzinfo=ZoneInfo("Europe/Berlin")))
+    async with open_memory(store_url, clock=berlin, decay={"episode_ttl": "1d"}) as memory:
+        await memory.record(SCOPE, [a_message("I live in Oslo.")], session_id="s")
+        [episode] = (await memory.scan("episodes")).rows
+        assert episode.expires_at is not None
+        kept = episode.expires_at.astimezone(UTC) - episode.recorded_at.astimezone(UTC)
+        assert kept == DAY
+
+
 async def test_kinds_fade_by_their_own_policies(store_url: str, clock: ManualClock) -> None:
     """Order is by importance now, also across policies."""
     settings = {"kinds": {"preference": {"factor": 0.99}, "procedural": {"factor": 1}}}
@@ -76,13 +88,41 @@ async def test_a_dry_run_only_says(memory: Memory, clock: ManualClock) -> None:
     assert (await memory.decay()).item_ids == ()
 
 
-async def test_a_pass_goes_to_the_end(memory: Memory, clock: ManualClock) -> None:
-    """However much has expired, one call removes it all."""
-    for number in range(1_050):
-        await memory.remember(SCOPE, f"fact {number}", importance=0.1)
-    clock.advance(days=100)
-    gone = await memory.decay()
-    assert (len(gone.item_ids), gone.more) == (1_050, False)
+class Sipping(InMemoryStore):
+    """Purges a few at a time, and notes whether it was told to believe the clock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forced: set[bool] = set()
+
+    async def purge(
+        self, *, now: datetime, limit: int = 1000, dry_run: bool = False, force: bool = False
+    ) -> Purged:
+        """At most ten."""
+        self.forced.add(force)
+        return await super().purge(now=now, limit=min(limit, 10), dry_run=dry_run, force=force)
+
+
+async def test_a_pass_goes_to_the_end(clock: ManualClock) -> None:
+    """However much has expired, and however little goes at a time, one call removes it all."""
+    async with open_memory(store=Sipping(), clock=clock) as memory:
+        for number in range(35):
+            await memory.remember(SCOPE, f"fact {number}", importance=0.1)
+        clock.advance(days=100)
+        gone = await memory.decay()
+        assert (len(gone.item_ids), gone.more) == (35, False)
+        assert (await memory.stats()).items == 0
+
+
+async def test_only_a_clock_that_is_handed_in_is_believed(clock: ManualClock) -> None:
+    """The system's clock may be wrong; a test's may run ahead."""
+    store = Sipping()
+    async with open_memory(store=store) as memory:
+        await memory.decay()
+    assert store.forced == {False}
+    async with open_memory(store=store, clock=clock) as memory:
+        await memory.decay()
+    assert store.forced == {False, True}
 
 
 async def test_evidence_goes_with_its_time(

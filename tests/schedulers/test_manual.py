@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from memkit import Closed, Every, Job, Scope
+from memkit.testing.clock import ManualClock
 from memkit_backends.schedulers.manual import ManualScheduler
 from tests.schedulers.conftest import Runner, Time, rest
 
@@ -38,6 +40,20 @@ async def test_what_has_fallen_due_is_run_as_well(time: Time, run: Runner) -> No
         await time.pass_(minutes=minutes)
         counts.append(await scheduler.run_pending())
     assert counts == [0, 1, 0, 1, 0]
+
+
+async def test_an_hour_is_an_hour_while_clocks_are_changed(run: Runner) -> None:
+    """Intervals go by elapsed time, whatever the wall says meanwhile."""
+    zone = ZoneInfo("Europe/Berlin")
+    before = datetime(2027, 3, 28, 0, 30, tzinfo=UTC)
+    clock = ManualClock(before.astimezone(zone))
+    scheduler = ManualScheduler(clock=clock)
+    await scheduler.start(run, recurring=[Every(job=SWEEP, interval=timedelta(hours=1))])
+    counts = []
+    for minutes in (59, 60, 119, 120):
+        clock.set((before + timedelta(minutes=minutes)).astimezone(zone))
+        counts.append(await scheduler.run_pending())
+    assert counts == [0, 1, 0, 1]
 
 
 async def test_a_failure_is_raised(time: Time, run: Runner) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
+from memkit.contracts import Clock
 from memkit.errors import InvalidInput
 
 LARGEST = 2**63 - 1
@@ -71,3 +72,13 @@ def moment(name: str, given: object) -> datetime:
     if not isinstance(given, datetime) or given.utcoffset() is None:
         raise InvalidInput(f"{name} must be a datetime with a time zone")
     return given
+
+
+def clock(given: Clock) -> Clock:
+    """`given` in UTC: in other zones sums go by the wall, and a day may have 23 hours."""
+
+    def now() -> datetime:
+        return moment("what the clock returns", given()).astimezone(UTC)
+
+    now()
+    return now

@@ -52,9 +52,7 @@ class Lifecycle:
         self.extractor = extractor
         self.scheduler = scheduler
         self.config = config or Config()
-        self.clock = clock or utcnow
-        if clock is not None:
-            arguments.moment("what the clock returns", clock())
+        self.clock = utcnow if clock is None else arguments.clock(clock)
         self._redactor = redactor
         self._observe = observe
         self._jitter = jitter

@@ -48,7 +48,7 @@ class Recurrence:
 def _next(every: Every, now: datetime) -> datetime:
     match every.interval, every.utc_hour:
         case timedelta() as interval, None if interval > timedelta(0):
-            return now + interval
+            return now.astimezone(UTC) + interval
         case None, int() as hour if 0 <= hour <= 23:  # noqa: PLR2004  # hours of a day
             today = now.astimezone(UTC).replace(hour=hour, minute=0, second=0, microsecond=0)
             return today if today > now else today + _DAY
