@@ -49,6 +49,9 @@ from memkit.models import (
 Clock = Callable[[], datetime]
 """Returns the time now, aware. Injectable, so that tests move time."""
 
+What = Literal["items", "episodes", "jobs", "tombstones"]
+"""The sorts of what a store keeps, each of which `Store.scan` lists."""
+
 
 class Store(Protocol):
     """Where episodes and items live."""
@@ -153,7 +156,7 @@ class Store(Protocol):
     ) -> Page[Tombstone]: ...
     async def scan(
         self,
-        what: Literal["items", "episodes", "jobs", "tombstones"],
+        what: What,
         *,
         scope: Scope | None = None,
         session_id: str | None = None,

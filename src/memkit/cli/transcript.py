@@ -32,16 +32,17 @@ def _messages(text: str, name: str) -> Iterator[Message]:
 
 def _entries(text: str, name: str) -> Iterator[object]:
     if text.lstrip().startswith("["):
-        yield from _parsed(text, name)
+        entries = _parsed(text, name)
+        yield from entries if isinstance(entries, list) else ()
         return
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             yield _parsed(line, f"{name} line {number}")
 
 
-def _parsed(text: str, name: str) -> list[object]:
+def _parsed(text: str, name: str) -> object:
     try:
-        value: list[object] = json.loads(text)
+        value: object = json.loads(text)
     except (ValueError, RecursionError):
         raise InvalidInput(f"{name} is not JSON; give one message a line: {FORM}") from None
     return value

@@ -73,8 +73,9 @@ def _stated(scope: object) -> Scope:
 class RecordRules(Section):
     """What is kept of what was said, and how much of it.
 
-    A message longer than `max_message_characters` is cut and flagged; a call with more
-    messages, or ten times that much text in one, is refused.
+    A message longer than `max_message_characters` is cut and flagged. Refused are a message
+    of over ten times that, a call of over a hundred times that, and one of more than
+    `max_messages`.
     """
 
     keep_tool_traffic: bool = False

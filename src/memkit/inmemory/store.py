@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, assert_never, overload
 
-from memkit.contracts import Clock
+from memkit.contracts import Clock, What
 from memkit.errors import Closed
 from memkit.inmemory import items, ledger, pages
 from memkit.inmemory.candidates import find
@@ -39,11 +39,9 @@ from memkit.models import (
     utcnow,
 )
 
-What = Literal["items", "episodes", "jobs", "tombstones"]
-
 
 class InMemoryStore:
-    """A `Store` and `Ledger` in plain dicts, gone with the process. `memory://`
+    """`memory://`: a `Store` and `Ledger` in plain dicts, gone with the process.
 
     No method awaits anything, so each is one step to every other task.
     """

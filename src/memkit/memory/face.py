@@ -9,7 +9,7 @@ from typing import Literal, overload
 
 from pydantic import JsonValue
 
-from memkit.contracts import Maintains
+from memkit.contracts import Maintains, What
 from memkit.errors import CapabilityError, InvalidInput
 from memkit.memory.arguments import LARGEST_PAGE, count, optional_text, optional_texts, texts
 from memkit.memory.lifecycle import Lifecycle
@@ -96,7 +96,7 @@ class Memory(Lifecycle):
         return found
 
     async def get(self, scope: Scope, ids: Sequence[str]) -> list[MemoryItem]:
-        """The items with these ids, whatever their status; absent, foreign and expired: none."""
+        """The items with these ids, whatever their status; absent, foreign, expired: left out."""
         self._enter()
         found = await self.store.get(self.config.scope.home(scope), texts("ids", ids))
         now = self.clock()
@@ -219,7 +219,7 @@ class Memory(Lifecycle):
     ) -> Page[Tombstone]: ...
     async def scan(
         self,
-        what: Literal["items", "episodes", "jobs", "tombstones"],
+        what: What,
         *,
         scope: Scope | None = None,
         session_id: str | None = None,

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar,
 
 from memkit.app import open_memory
 from memkit.config import Config, Source
-from memkit.contracts import Clock, Scheduler, Store
+from memkit.contracts import Clock, Scheduler, Store, What
 from memkit.errors import Closed, OutcomeUnknown
 from memkit.memory import Memory
 from memkit.models import ConsolidationJob, Episode, MemoryItem, Page, Scope, Tombstone
@@ -207,7 +207,7 @@ class SyncMemory:
     ) -> Page[Tombstone]: ...
     def scan(
         self,
-        what: Literal["items", "episodes", "jobs", "tombstones"],
+        what: What,
         *,
         scope: Scope | None = None,
         session_id: str | None = None,

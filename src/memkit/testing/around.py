@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, TypeVar, overload
 
-from memkit.contracts import Ledger, Store
+from memkit.contracts import Ledger, Store, What
 from memkit.models import (
     Appended,
     Applied,
@@ -30,7 +30,6 @@ from memkit.models import (
 )
 
 Answer = TypeVar("Answer")
-What = Literal["items", "episodes", "jobs", "tombstones"]
 
 WRITES = frozenset({"append", "apply", "forget", "purge", "claim", "renew", "settle", "requeue"})
 """The calls that leave something behind."""

@@ -31,10 +31,6 @@ class Connection(Protocol):
         """Whether it is of no use any more."""
         ...
 
-    def is_in_transaction(self) -> bool:
-        """Whether a transaction is open on it."""
-        ...
-
     def terminate(self) -> None:
         """Cut it, without a word to the server."""
         ...

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, LiteralString, TypeVar, assert_never, overload
 
+from memkit.contracts import What
 from memkit.decay import from_microseconds
 from memkit.errors import InvalidInput
 from memkit.models import ConsolidationJob, Episode, MemoryItem, Page, Scope, Tombstone
@@ -19,7 +20,6 @@ from memkit_backends.relational.jobs import JOB, job_of
 from memkit_backends.relational.noun import Noun
 
 Listed = TypeVar("Listed")
-What = Literal["items", "episodes", "jobs", "tombstones"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Unpack
 
+from memkit.contracts import What
 from memkit.errors import StoreUnavailable
 from memkit.inmemory.pages import Span
 from memkit.inmemory.state import EpisodeRow
 from memkit.models import Claim, ConsolidationJob, Episode, Page, Scope
-from memkit.testing.wrong.store import Row, Terms, What, Wrong
+from memkit.testing.wrong.store import Row, Terms, Wrong
 
 
 class ClaimsSessionBySession(Wrong):

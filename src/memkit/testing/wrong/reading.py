@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Unpack
 
-from memkit.contracts import Clock
+from memkit.contracts import Clock, What
 from memkit.errors import Closed
 from memkit.inmemory import InMemoryStore
 from memkit.inmemory.pages import Span
@@ -20,7 +20,7 @@ from memkit.models import (
     Scope,
     Stats,
 )
-from memkit.testing.wrong.store import How, Row, What, Wrong
+from memkit.testing.wrong.store import How, Row, Wrong
 
 
 class AnswersByID(Wrong):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self, Unpack
 
-from memkit.contracts import Clock
+from memkit.contracts import Clock, What
 from memkit.errors import StoreBusy
 from memkit.inmemory.pages import Span
 from memkit.models import Appended, Episode, Message, Page, Scope, Tail, new_id
-from memkit.testing.wrong.store import How, Row, What, Wrong
+from memkit.testing.wrong.store import How, Row, Wrong
 
 
 class DropsFlags(Wrong):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import ClassVar, Literal, Required, Self, TypedDict, TypeVar, assert_never, overload
 
-from memkit.contracts import Clock
+from memkit.contracts import Clock, What
 from memkit.inmemory import InMemoryStore, pages
 from memkit.inmemory.pages import Span
 from memkit.models import (
@@ -19,7 +19,6 @@ from memkit.models import (
 )
 
 Row = TypeVar("Row", bound=Model)
-What = Literal["items", "episodes", "jobs", "tombstones"]
 
 
 class How(TypedDict, total=False):
