@@ -269,11 +269,11 @@ def test_closing_lets_what_was_cancelled_hand_back(store_url: str) -> None:
 
 def test_nothing_is_left_behind() -> None:
     """Thread and loop end with the block."""
-    before = threading.active_count()
+    before = set(threading.enumerate())
     for _ in range(5):
         with open_memory_sync("memory://", scheduler="background") as memory:
             use(memory, 1)
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -317,6 +317,24 @@ async def test_a_memory_belongs_to_its_loop(store_url: str) -> None:
 
         with pytest.raises(WrongLoop, match="open_memory_sync"):
             await asyncio.to_thread(elsewhere)
+        await memory.inject(SCOPE)
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+async def test_a_memory_belongs_to_its_process() -> None:
+    """In a child process it says so, before it touches anything of the parent's."""
+    async with open_memory("memory://") as memory:
+        child = os.fork()
+        if child == 0:
+            try:
+                memory.inject(SCOPE).send(None)
+            except Forked:
+                os._exit(0)
+            os._exit(1)
+        _, status = await asyncio.to_thread(os.waitpid, child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
         await memory.inject(SCOPE)
 
 

@@ -100,6 +100,20 @@ def test_a_summary_is_new_once(kept: int) -> None:
     assert new_texts(said(recorded), said([*history, "six"])) == ["six"]
 
 
+def test_of_short_runs_the_first_is_taken() -> None:
+    """Where it may be the one or the other, what follows is stored again rather than lost."""
+    recorded = said(["ok", "yes", "Where is it?"])
+    history = said(["ok", "Something else.", "Where is it?", "yes", "Where is it?"])
+    assert new_texts(recorded, history) == ["Something else.", "yes", "Where is it?"]
+
+
+def test_a_long_run_is_no_coincidence() -> None:
+    """A whole stretch of the session counts more than one "ok" before it."""
+    recorded = said(["one", "ok", "two", "three", "four", "ok"])
+    history = said(["one", "ok", "A summary.", "two", "three", "four", "ok", "five"])
+    assert new_texts(recorded, history) == ["A summary.", "five"]
+
+
 def test_other_content_under_a_known_key_is_handed_on() -> None:
     """A revision, or a conflict: which of them is the store's to say."""
     recorded = said(["I live in Rome.", "Noted."], ["a", "b"])
