@@ -44,7 +44,8 @@ async def fill(url: str, schema: str, items: int, scopes: int) -> None:
                (id, session_pk, home_pk, position, size, skipped, revised, digests, messages,
                 tokens, flags, recorded_at, expires_at, status)
         SELECT 'episode ' || n, session.pk, session.scope_pk, n, 1, 0, 0, '\\x0000000000000000',
-               '[null]', 10, '', 1767258000000000 + n, 1767258000000000 + CAST(n AS BIGINT) * 1000000,
+               '[null]', 10, '', 1767258000000000 + n,
+               1767258000000000 + CAST(n AS BIGINT) * 1000000,
                CASE WHEN n % 10 = 0 THEN 'pending' ELSE 'settled' END
           FROM generate_series(1, {items // 10}) AS n
           JOIN {place}.scope ON scope.key = '["user ' || (n % {scopes} + 1) || '",null,null]'

@@ -172,6 +172,7 @@ async def test_the_printed_script_makes_what_migrating_makes(postgres: str, fres
 
     assert await shape(by_hand) == await shape(fresh)
     store = await open_store(postgres, schema=by_hand, auto_migrate=False)
+    assert store.ddl() == ddl(by_hand)
     assert (await store.migrate(dry_run=True)).applied == ()
     await store.aclose()
     await drop(postgres, by_hand)

@@ -13,46 +13,63 @@ from memkit_backends.relational.driver import Row, Transaction
 _IS_OF_KIND: Final[LiteralString] = """
        (CAST(:kinds AS TEXT[]) IS NULL OR item.kind = ANY(CAST(:kinds AS TEXT[])))
 """
-_IS_WANTED: Final[LiteralString] = f"""
+_IS_LIVE: Final[LiteralString] = """
        item.status = 'active'
    AND item.expires_at > :now
-   AND {_IS_OF_KIND}
+"""
+_IS_WANTED: Final[LiteralString] = f"""
+       {_IS_LIVE}
+   AND item.kind = ANY(CAST(:kinds AS TEXT[]))
 """
 
-# One leap through the index for each policy of each scope, then a range for each.
-# Index: item_strongest (scope_pk, policy, fades_at DESC, id, expires_at, kind).
-_STRONGEST: Final[LiteralString] = f"""
-    WITH RECURSIVE range (scope_pk, policy) AS (
-        SELECT asked.pk,
-               (SELECT min(policy) FROM item WHERE scope_pk = asked.pk AND status = 'active')
-          FROM unnest(CAST(:scopes AS BIGINT[])) AS asked (pk)
-         UNION ALL
-        SELECT range.scope_pk,
-               (SELECT min(policy) FROM item
-                 WHERE scope_pk = range.scope_pk AND status = 'active' AND policy > range.policy)
-          FROM range
-         WHERE range.policy IS NOT NULL
-    )
-    SELECT ranged.*
-      FROM range
-     CROSS JOIN LATERAL (
-           SELECT {CANDIDATE}
-             FROM item
-            WHERE item.scope_pk = range.scope_pk
-              AND item.policy = range.policy
-              AND {_IS_WANTED}
-            ORDER BY item.fades_at DESC, item.id
-            LIMIT :count
-           ) AS ranged
-     WHERE range.policy IS NOT NULL
-"""
+
+def _wanted(ask: Ask) -> LiteralString:
+    # Two statements rather than one with an OR, and one for each scope rather than a list of
+    # them: what is cheap for any value is planned once, and else anew for each call.
+    return _IS_LIVE if ask.kinds is None else _IS_WANTED
 
 
 async def strongest(tx: Transaction, ask: Ask, count: int) -> list[Row]:
     """See `Dialect.strongest`."""
-    return await tx.fetch_all(
-        _STRONGEST, scopes=ask.scopes, now=ask.now, kinds=ask.kinds, count=count
-    )
+    rows: list[Row] = []
+    for scope_pk in ask.scopes:
+        # One leap through the index to each policy, then a range for each.
+        # Index: item_strongest (scope_pk, policy, fades_at DESC, id, expires_at, kind).
+        rows += await tx.fetch_all(
+            f"""
+            WITH RECURSIVE range (policy) AS (
+                SELECT min(policy)
+                  FROM item
+                 WHERE scope_pk = :scope
+                   AND status = 'active'
+                 UNION ALL
+                SELECT (SELECT min(policy)
+                          FROM item
+                         WHERE scope_pk = :scope
+                           AND status = 'active'
+                           AND policy > range.policy)
+                  FROM range
+                 WHERE range.policy IS NOT NULL
+            )
+            SELECT ranged.*
+              FROM range
+             CROSS JOIN LATERAL (
+                   SELECT {CANDIDATE}
+                     FROM item
+                    WHERE item.scope_pk = :scope
+                      AND item.policy = range.policy
+                      AND {_wanted(ask)}
+                    ORDER BY item.fades_at DESC, item.id
+                    LIMIT :count
+                   ) AS ranged
+             WHERE range.policy IS NOT NULL
+            """,
+            scope=scope_pk,
+            now=ask.now,
+            kinds=ask.kinds,
+            count=count,
+        )
+    return rows
 
 
 WORDS: Final[LiteralString] = """
@@ -78,28 +95,6 @@ _HELD: Final[LiteralString] = f"""
     )
 """
 
-# How many items of the scopes are live, as far as that matters, beside the matches.
-_MATCHES: Final[LiteralString] = f"""
-    {_HELD}
-    SELECT matched.*, population.size
-      FROM (SELECT CAST(coalesce(sum(of_one.size), 0) AS BIGINT) AS size
-              FROM unnest(CAST(:scopes AS BIGINT[])) AS asked (pk)
-             CROSS JOIN LATERAL (
-                   SELECT count(*) AS size
-                     FROM (SELECT 1
-                             FROM item
-                            WHERE item.scope_pk = asked.pk
-                              AND {_IS_WANTED}
-                            LIMIT {CANDIDATE_CAP}) AS live
-                   ) AS of_one
-           ) AS population
-      LEFT JOIN (
-           SELECT {CANDIDATE}, item.tokens
-             FROM held AS item
-            LIMIT :most
-           ) AS matched ON TRUE
-"""
-
 
 async def text(
     tx: Transaction, ask: Ask, tokens: Sequence[str], most: int
@@ -107,15 +102,50 @@ async def text(
     """See `Dialect.text`."""
     words = [f"{scope_pk}x{token}" for scope_pk in ask.scopes for token in dict.fromkeys(tokens)]
     # One more than asked tells whether there are more.
-    found = await tx.fetch_all(
-        _MATCHES, scopes=ask.scopes, words=words, now=ask.now, kinds=ask.kinds, most=most + 1
-    )
-    population: int = found[0][-1]
-    rows = [row[:-1] for row in found if row[0] is not None]
+    rows = await _matches(tx, ask, words, most + 1)
     is_cut = len(rows) > most
     if is_cut:
         rows = await _with_rarest_words(tx, ask, words, most)
-    return rows, population, is_cut
+    return rows, await _population(tx, ask), is_cut
+
+
+async def _matches(tx: Transaction, ask: Ask, words: list[str], most: int) -> list[Row]:
+    """Items that hold any of the words."""
+    # Index: item_words.
+    return await tx.fetch_all(
+        f"""
+        {_HELD}
+        SELECT {CANDIDATE}, item.tokens
+          FROM held AS item
+         LIMIT :most
+        """,
+        words=words,
+        now=ask.now,
+        kinds=ask.kinds,
+        most=most,
+    )
+
+
+async def _population(tx: Transaction, ask: Ask) -> int:
+    """How many items of the scopes are live, as far as that matters."""
+    population = 0
+    for scope_pk in ask.scopes:
+        # Index: item_strongest (scope_pk, policy, fades_at DESC, id, expires_at, kind).
+        row = await tx.fetch_one(
+            f"""
+            SELECT count(*)
+              FROM (SELECT 1
+                      FROM item
+                     WHERE item.scope_pk = :scope
+                       AND {_wanted(ask)}
+                     LIMIT {CANDIDATE_CAP}) AS live
+            """,
+            scope=scope_pk,
+            now=ask.now,
+            kinds=ask.kinds,
+        )
+        population += 0 if row is None else int(row[0])
+    return population
 
 
 async def _with_rarest_words(tx: Transaction, ask: Ask, words: list[str], most: int) -> list[Row]:

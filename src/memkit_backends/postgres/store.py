@@ -10,6 +10,7 @@ from memkit_backends.postgres.dialect import POSTGRES
 from memkit_backends.postgres.driver import PostgresDriver
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.pooling import opened_pool
+from memkit_backends.postgres.scripts import whole_script
 from memkit_backends.postgres.statements import LEASE_CLOCK
 from memkit_backends.relational.store import RelationalStore
 
@@ -27,6 +28,7 @@ class PostgresStore(RelationalStore):
             dialect = replace(dialect, store_clock=f"CAST(:{LEASE_CLOCK} AS BIGINT)")
         super().__init__(driver, dialect)
         self._server = driver
+        self._schema = options.schema
 
     @classmethod
     async def open(cls, options: Options) -> PostgresStore:
@@ -38,6 +40,10 @@ class PostgresStore(RelationalStore):
             await driver.aclose()
             raise
         return cls(driver, options)
+
+    def ddl(self) -> str:
+        """What `migrate` would run for a new schema of this name, to be run by other hands."""
+        return whole_script(self._schema)
 
     async def migrate(self, *, dry_run: bool = False) -> Migrated:
         """See `Maintains.migrate`."""
