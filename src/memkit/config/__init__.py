@@ -4,7 +4,6 @@ from memkit.config.duration import Duration, format_duration, parse_duration
 from memkit.config.loading import Source, load
 from memkit.config.part import Part, Section
 from memkit.config.settings import (
-    KINDS,
     Config,
     ConsolidateRules,
     DecayRules,
@@ -17,7 +16,6 @@ from memkit.config.settings import (
 )
 
 __all__ = [
-    "KINDS",
     "Config",
     "ConsolidateRules",
     "DecayRules",

@@ -20,10 +20,8 @@ from memkit.config.secrets import masked
 from memkit.decay import NEVER, Policy
 from memkit.errors import ConfigError, ScopeError
 from memkit.models import Kind, Origin, Projection, Scope, Strategy
+from memkit.models.item import KINDS
 from memkit.registry import nearest
-
-KINDS = ("semantic", "preference", "summary", "episodic", "procedural")
-"""The kinds that need no declaring."""
 
 Positive = Annotated[int, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from memkit.errors import ExtractionError
 from memkit.models import Extraction, ExtractionRequest, Kind, Proposal, Strategy
+from memkit.models.item import KINDS
 from memkit.text import clean
 
 MOST_FACTS = 100
@@ -16,7 +17,6 @@ MOST_FACTS = 100
 LONGEST_CONTENT = 2000
 """The longest content, in characters. A longer one is dropped: its half might be false."""
 
-_BUILT_IN: tuple[Kind, ...] = ("semantic", "preference", "summary", "episodic", "procedural")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -41,7 +41,7 @@ def fitting_kind(kind: Kind, strategies: Sequence[Strategy]) -> Kind:
 
     Without strategies the five kinds that memkit knows are asked for.
     """
-    asked_for = tuple(strategy.kind for strategy in strategies) or _BUILT_IN
+    asked_for = tuple(strategy.kind for strategy in strategies) or KINDS
     if kind in asked_for:
         return kind
     named = {strategy.name: strategy.kind for strategy in strategies}

@@ -15,7 +15,10 @@ from memkit.models import Purged
 def purge(state: State, *, now: datetime, limit: int, dry_run: bool, force: bool) -> Purged:
     """See `Store.purge`. Items go first, then episodes, the longest expired first."""
     if now > state.clock() + DAY and not force:
-        raise InvalidInput("purge was given a time more than a day ahead of the store's clock")
+        raise InvalidInput(
+            "purge was given a time more than a day ahead of the store's clock; "
+            "pass force=True if that is meant"
+        )
     if limit < 1:
         raise InvalidInput(f"a purge deletes at least one row, not {limit}")
     item_ids, episode_ids = _expired_items(state, now), _expired_episodes(state, now)

@@ -15,7 +15,10 @@ from memkit.models.scope import Scope, check_id
 from memkit.text import fold
 
 Kind = str
-"""semantic, preference, summary, episodic, procedural, or one declared as a strategy."""
+"""One of `KINDS`, or one declared as a strategy."""
+
+KINDS: tuple[Kind, ...] = ("semantic", "preference", "summary", "episodic", "procedural")
+"""The kinds that need no declaring."""
 
 Status = Literal["active", "superseded", "quarantined"]
 Origin = Literal["user", "assistant", "tool", "told", "imported"]
