@@ -8,7 +8,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from memkit.decay import Policy, from_microseconds, microseconds
 from memkit.models import MemoryItem, Scope, content_hash, utcnow
@@ -148,13 +148,13 @@ def row_of(  # noqa: PLR0913  # what an item is made of
 
 
 def expired(pks: list[int], count: int, now: datetime) -> list[Row]:
-    """Rows of items that were forgotten a moment ago, in scopes here and there."""
+    """Rows of items that faded within the last day, in scopes here and there."""
     words, rng = Words(), random.Random(now.timestamp())
     origin = rng.getrandbits(60) << 64
-    gone = microseconds(now - timedelta(minutes=1))
     rows = []
     for number in range(count):
         row = list(row_of(rng.choice(pks), origin + number, words, rng, now))
+        gone = microseconds(now) - int(rng.random() * DAY)
         row[COLUMNS.index("fades_at")] = row[COLUMNS.index("expires_at")] = gone
         rows.append(tuple(row))
     return rows

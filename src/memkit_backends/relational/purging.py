@@ -8,7 +8,7 @@ from functools import partial
 from memkit.decay import DAY, microseconds
 from memkit.errors import InvalidInput
 from memkit.models import Purged
-from memkit_backends.relational.driver import Transaction
+from memkit_backends.relational.driver import Row, Transaction
 from memkit_backends.relational.noun import Noun
 
 BATCH = 200
@@ -50,19 +50,21 @@ class Purging(Noun):
 
     async def _purge(self, stamp: int, limit: int, tx: Transaction) -> Purged:
         purged = await self._expired(stamp, limit, tx)
-        # Sources and the words of the text index go along, by the schema.
-        await tx.execute(
-            f"DELETE FROM item WHERE id {self._dialect.is_one_of_texts(':ids')}",
-            ids=sorted(purged.item_ids),
-        )
-        await tx.execute(
-            f"""
-            UPDATE episode
-               SET messages = NULL, gone = size, status = 'gone'
-             WHERE id {self._dialect.is_one_of_texts(":ids")}
-            """,
-            ids=sorted(purged.episode_ids),
-        )
+        if purged.item_ids:
+            # Sources and the words of the text index go along, by the schema.
+            await tx.execute(
+                f"DELETE FROM item WHERE id {self._dialect.is_one_of_texts(':ids')}",
+                ids=sorted(purged.item_ids),
+            )
+        if purged.episode_ids:
+            await tx.execute(
+                f"""
+                UPDATE episode
+                   SET messages = NULL, gone = size, status = 'gone'
+                 WHERE id {self._dialect.is_one_of_texts(":ids")}
+                """,
+                ids=sorted(purged.episode_ids),
+            )
         return purged
 
     async def _expired(self, stamp: int, limit: int, tx: Transaction) -> Purged:
@@ -78,8 +80,20 @@ class Purging(Noun):
             now=stamp,
             most=limit + 1,
         )
+        left = limit + 1 - len(items)
+        episodes = await self._expired_episodes(stamp, left, tx) if left else []
+        item_ids = tuple(each for (each,) in items[:limit])
+        spoken = episodes[: limit - len(item_ids)]
+        return Purged(
+            item_ids=item_ids,
+            episode_ids=tuple(each for each, _ in spoken),
+            unread=sum(status != "settled" for _, status in spoken),
+            more=len(items) + len(episodes) > limit,
+        )
+
+    async def _expired_episodes(self, stamp: int, most: int, tx: Transaction) -> list[Row]:
         # Index: episode_expired (expires_at).
-        episodes = await tx.fetch_all(
+        return await tx.fetch_all(
             """
             SELECT id, status
               FROM episode
@@ -89,13 +103,5 @@ class Purging(Noun):
              LIMIT :most
             """,
             now=stamp,
-            most=limit + 1 - len(items),
-        )
-        item_ids = tuple(each for (each,) in items[:limit])
-        spoken = episodes[: limit - len(item_ids)]
-        return Purged(
-            item_ids=item_ids,
-            episode_ids=tuple(each for each, _ in spoken),
-            unread=sum(status != "settled" for _, status in spoken),
-            more=len(items) + len(episodes) > limit,
+            most=most,
         )
