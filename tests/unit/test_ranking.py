@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from memkit.decay import FOREVER, NEVER, Policy, microseconds
 from memkit.errors import ConfigError
 from memkit.models import Candidate, Candidates, Recalled, Scope, content_hash
 from memkit.ranking import Weights, fit, rank
+from memkit.ranking.repetition import Said
 from memkit.render import render
 from memkit.text import estimate_tokens, query_tokens, tokenize
 
@@ -453,3 +455,21 @@ def test_the_budget_is_spent_as_it_goes() -> None:
     items.sort(key=lambda each: contents.index(each.content))
     budget = estimate_tokens(render([items[0], items[2]])) + 10
     assert fit(items, budget=budget) == [items[0], items[2]]
+
+
+def crowd(size: int) -> Said:
+    """Candidates that share their longest words and nothing else, all taken in."""
+    said = Said(0.9)
+    for number in range(size):
+        assert said.first(row(f"extraordinary circumstances tea{number} cup{number}"))
+    return said
+
+
+def test_a_crowd_is_not_compared_pairwise() -> None:
+    """Work on near-duplicates grows with the candidates, not with their square."""
+    took = {}
+    for size in (500, 4_000):
+        begun = time.thread_time()
+        crowd(size)
+        took[size] = time.thread_time() - begun
+    assert took[4_000] < 24 * took[500] + 0.01

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import anyio
@@ -63,6 +64,7 @@ _PARTING = 5.0
 """Seconds for handing a claim back when everything ends."""
 _SETTLE_TRIES = 3
 _RELATED_CANDIDATES = 200
+_AT_ONCE = 100  # proposals, about 20 ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +260,10 @@ class Consolidation:
             query = Query(scopes=(claim.scope,), now=request.now, text=0, exact=missing)
             ids = [each.id for each in (await self.store.find(query)).exact]
             known = known + (await self.store.get(claim.scope, ids) if ids else [])
-        return reconcile(claim, request, extraction, known, self.rules, now=request.now)
+        decide = partial(reconcile, claim, request, extraction, known, self.rules, now=request.now)
+        # Many proposals take a while, and this loop has others to serve.
+        is_long = len(extraction.proposals) > _AT_ONCE
+        return await asyncio.to_thread(decide) if is_long else decide()
 
     async def _settled(self, claim: Claim, outcome: SettleOutcome) -> ConsolidationJob:
         """Settle, and again where the answer was lost: settling twice is fine."""

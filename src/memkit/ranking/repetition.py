@@ -7,6 +7,9 @@ from collections import defaultdict
 
 from memkit.models import Candidate
 
+_COMPARED = 64
+"""With so many of those who share one of its words a candidate is compared at most."""
+
 
 class Said:
     """The words of the candidates chosen so far.
@@ -23,7 +26,8 @@ class Said:
         words = frozenset((row.tokens or row.content.casefold()).split())
         signs = self._signs(words)
         for sign in signs:
-            for other in self._by_sign[sign]:
+            # Of a crowd that shares a word, the best: comparing with all would be quadratic.
+            for other in self._by_sign[sign][:_COMPARED]:
                 if self._alike(words, other):
                     return False
         for sign in signs:
