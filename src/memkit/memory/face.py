@@ -55,7 +55,9 @@ class Memory(Lifecycle):
         """Keep an item that the host tells, at once and without a model.
 
         The item of the scope with the same `key` is replaced; without a key, one with the
-        same content is reinforced. Returns the item as it is kept.
+        same content is reinforced. `ttl` ends it however important it is; without, that of
+        its kind does. Returns the item as it is kept. `InvalidInput` for a kind that nobody
+        declared, and for content that is blank or over 10,000 characters long.
         """
         self._enter()
         return await self._editing.remember(
@@ -80,7 +82,10 @@ class Memory(Lifecycle):
         kinds: Sequence[Kind] | None = None,
         min_score: float | None = None,
     ) -> list[Recalled]:
-        """The items that answer `query`, best first; however unimportant they are by now."""
+        """The items that answer `query`, best first; however unimportant they are by now.
+
+        `min_score`, from 0 to 1, leaves out what answers less of it.
+        """
         self._enter()
         request = Request(
             scopes=self.config.scope.homes(scope),
@@ -261,7 +266,10 @@ class Memory(Lifecycle):
         return [*own, *self._retention.findings(await self.store.stats())]
 
     async def erase(self) -> None:
-        """Rewrite what is free in the store, so that no file holds deleted text. Slow."""
+        """Rewrite what is free in the store, so that no file holds deleted text. Slow.
+
+        `CapabilityError` where the store has no files of its own.
+        """
         self._enter()
         if not isinstance(self.store, Maintains):
             raise CapabilityError("erase", store=self.store.capabilities.name)

@@ -27,7 +27,9 @@ class Options:
     busy_timeout: float = 30.0
     """Seconds to wait for other processes before `StoreBusy`."""
     read_only: bool = False
+    """Refuse to write, and to make or change a store: `StoreReadOnly`."""
     readers: int = 2
+    """Connections that read beside the one that writes."""
     lease_clock: Callable[[], datetime] | None = None
     """The store's own time, for tests; the system's if it is not given."""
     failpoint: Callable[[str], None] | None = None
