@@ -17,10 +17,11 @@ from memkit.hookspecs import Event
 from memkit.memory import arguments
 from memkit.memory.consolidation import Consolidation
 from memkit.memory.editing import Editing
-from memkit.memory.recall import MOST, Request, recall, within_budget
+from memkit.memory.recall import MOST, Request, recall
 from memkit.memory.recording import Recorded, Recording, Said
 from memkit.memory.retention import Retention
 from memkit.models import ConsolidationJob, Kind, Purged, Scope, WorkingMemory, utcnow
+from memkit.ranking import fit
 from memkit.reconcile import Rules
 from memkit.text import estimate_tokens
 
@@ -104,14 +105,9 @@ class Lifecycle:
                 deadline=deadline,
             )
             found, late = await recall(self.store, request, now=self.clock())
-            answer = within_budget(
-                found,
-                budget=budget,
-                count_tokens=count_tokens or estimate_tokens,
-                late=late,
-            )
-            counts |= {"items": len(answer.items), "degraded": late}
-        return answer
+            chosen = fit(found, budget=budget, count_tokens=count_tokens or estimate_tokens)
+            counts |= {"items": len(chosen), "degraded": late}
+        return WorkingMemory(items=tuple(chosen), degraded=late)
 
     async def record(
         self,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memkit.contracts import Store
 from memkit.errors import InvalidInput
 from memkit.memory.arguments import count, number, optional_texts
-from memkit.models import CANDIDATE_CAP, Candidates, Kind, Query, Recalled, Scope, WorkingMemory
-from memkit.ranking import fit, rank
+from memkit.models import CANDIDATE_CAP, Candidates, Kind, Query, Recalled, Scope
+from memkit.ranking import rank
 from memkit.text import query_tokens
 
 MOST = 10_000
@@ -110,15 +110,3 @@ def _joined(one: Candidates, other: Candidates) -> Candidates:
         population=max(one.population, other.population),
         truncated=one.truncated or other.truncated,
     )
-
-
-def within_budget(
-    items: Iterable[Recalled],
-    *,
-    budget: int,
-    count_tokens: Callable[[str], int],
-    late: bool,
-) -> WorkingMemory:
-    """The items that fit, as what one `inject` returns."""
-    chosen = fit(items, budget=budget, count_tokens=count_tokens)
-    return WorkingMemory(items=tuple(chosen), degraded=late)
