@@ -101,7 +101,8 @@ class _Opening:
 
     async def store(self, ready: Store | Written | None) -> Store:
         store = await self.part(self.plugins.registry.stores, self.config.store, ready)
-        if store is not ready and self.config.migrate and isinstance(store, Maintains):
+        wanted = self.config.migrate and getattr(store, "auto_migrate", True)
+        if store is not ready and wanted and isinstance(store, Maintains):
             with suppress(StoreReadOnly):  # what may only be read is read as it is
                 await store.migrate()
         return store

@@ -70,7 +70,8 @@ async def open_postgres(options: Options) -> Store:
     pooler = options.get("pooler", str, "")
     if pooler not in {"", "transaction"}:
         raise ConfigError(f"postgres: pooler is transaction or left out, not {pooler!r}")
-    return await open_store(
+    # Not on opening: `open_memory` does so then, unless it was told not to.
+    store = await open_store(
         url,
         pool=options.get("pool", object, None),  # type: ignore[arg-type]  # asyncpg ships no types
         schema=options.get("schema", str, "memkit"),
@@ -79,9 +80,11 @@ async def open_postgres(options: Options) -> Store:
         deadline=options.get("deadline", float, 30.0),
         acquire_timeout=options.get("acquire_timeout", float, 10.0),
         pooler="transaction" if pooler else None,
-        auto_migrate=options.get("auto_migrate", bool, True),
+        auto_migrate=False,
         application_name=options.get("application_name", str, "memkit"),
     )
+    store.auto_migrate = options.get("auto_migrate", bool, True)
+    return store
 
 
 async def open_patterns(options: Options) -> Redactor:

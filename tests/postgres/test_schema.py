@@ -7,9 +7,12 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memkit import open_memory
+from memkit.config import Config
 from memkit.errors import ConfigError, SchemaTooNew, StoreReadOnly, StoreUnavailable
 from memkit.models import Changes, Query
 from memkit.testing.values import HERE, NOW, a_query, an_episode, an_item
@@ -17,7 +20,7 @@ from memkit_backends.postgres import ddl, open_store
 from memkit_backends.postgres.naming import quoted
 from memkit_backends.postgres.scripts import migrations, supported
 from memkit_backends.postgres.statements import TABLES
-from tests.postgres.server import ask, drop, new_schema, tell
+from tests.postgres.server import ask, drop, new_schema, tell, with_settings
 
 pytestmark = pytest.mark.anyio
 
@@ -221,3 +224,19 @@ async def test_no_search_path_leads_anywhere(postgres: str, fresh: str) -> None:
     assert len((await store.find(query)).text) == 1
     await store.aclose()
     await drop(postgres, decoy)
+
+
+async def test_a_memory_migrates_unless_it_was_told_not_to(postgres: str, fresh: str) -> None:
+    """`migrate = false`, or the store's own `auto_migrate = false`, runs no DDL; else it does."""
+    url = with_settings(postgres, schema=fresh)
+    forbidden: list[dict[str, Any]] = [
+        {"store": url, "migrate": False},
+        {"store": {"url": url, "auto_migrate": False}},
+    ]
+    for config in forbidden:
+        async with open_memory(Config.model_validate(config)) as memory:
+            with pytest.raises(StoreUnavailable, match="memkit migrate"):
+                await memory.stats()
+        assert await tables(postgres, fresh) == set()
+    async with open_memory(url) as memory:
+        assert (await memory.stats()).items == 0

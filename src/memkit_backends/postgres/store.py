@@ -22,6 +22,9 @@ class PostgresStore(RelationalStore):
         name="postgres", transactions=True, consistency="immediate", leases="exclusive"
     )
 
+    auto_migrate: bool = True
+    """Whether `open_memory` calls `migrate`; False where only operators may."""
+
     def __init__(self, driver: PostgresDriver, options: Options) -> None:
         dialect = POSTGRES
         if options.lease_clock is not None:
