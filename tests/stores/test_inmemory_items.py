@@ -43,6 +43,19 @@ def pooled_item(number: int, content: str, key: str | None, strength: float) -> 
     return Changes(add=(item,))
 
 
+def weighed(number: int, strength: float) -> Patch:
+    """A new importance with the dates that belong to it."""
+    item = an_item("any", importance=strength)
+    return Patch(
+        id=numbered(number),
+        importance=item.importance,
+        reinforced_at=item.reinforced_at,
+        policy=item.policy,
+        fades_at=item.fades_at,
+        expires_at=item.expires_at,
+    )
+
+
 numbers = st.integers(1, 4)
 strengths = st.sampled_from([0.2, 0.5, 0.9])
 items = st.sampled_from([an_item("any", item_id=numbered(n)) for n in range(1, 5)])
@@ -60,9 +73,7 @@ single = st.one_of(
         numbers,
         numbers,
     ),
-    st.builds(
-        lambda n, s: Changes(update=(Patch(id=numbered(n), importance=s),)), numbers, strengths
-    ),
+    st.builds(lambda n, s: Changes(update=(weighed(n, s),)), numbers, strengths),
     st.builds(lambda n: Changes(update=(Patch(id=numbered(n), status="active"),)), numbers),
     st.builds(lambda n: Changes(update=(Patch(id=numbered(n), content="tea"),)), numbers),
     st.builds(

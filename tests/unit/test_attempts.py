@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memkit.config import ConsolidateRules
 from memkit.errors import ExtractionError
 from memkit.memory.attempts import backoff, checksum, failed
-from memkit.models import Claim, Dead, Failed, Strategy
+from memkit.models import Claim, Dead, Failed, Strategy, Usage
 from memkit.testing.values import HERE, NOW, THERE, a_message, an_episode
 
 RULES = ConsolidateRules.model_validate({"backoff": "1m", "max_backoff": "1h", "max_attempts": 3})
@@ -88,3 +88,21 @@ def test_a_checksum_stands_for_all_that_is_read() -> None:
     ]
     assert len(set(sums)) == len(sums)
     assert checksum(a_claim("one", "two", attempts=2), "x/1", ()) == sums[0]
+
+
+@pytest.mark.parametrize(
+    ("spent", "usage"),
+    [
+        ((2, 300, 40), Usage(calls=2, input_tokens=300, output_tokens=40)),
+        ((-1, 300, 0), Usage(input_tokens=300)),
+        ((float("inf"), 0, 0), Usage()),
+        (None, Usage()),
+    ],
+)
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_a_failed_attempt_is_paid_for(spent: object, usage: Usage, attempts: int) -> None:
+    """What a failed attempt cost stands on its job; nonsense counts as nothing."""
+    error = ExtractionError("truncated")
+    setattr(error, "spent", spent)  # noqa: B010  # as an untyped extractor may
+    outcome = failed(a_claim("one", attempts=attempts), error, RULES, now=NOW, random=lambda: 1.0)
+    assert outcome.usage == usage

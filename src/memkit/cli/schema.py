@@ -26,6 +26,8 @@ def migrate(
 ) -> None:
     """Bring the store's schema up to date, under a lock, all of it or nothing.
 
+    A SQLite file is made and brought up to date whenever it is opened.
+
     \b
     memkit migrate --dry-run
     memkit migrate --store sqlite:///memory.db

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from memkit.config import ConsolidateRules
 from memkit.errors import ExtractionError
-from memkit.models import Claim, Dead, Failed, Strategy
+from memkit.models import Claim, Dead, Failed, Strategy, Usage
 
 _LONGEST_WAIT = timedelta(days=1)
 """The longest that a provider's wish is granted."""
@@ -45,15 +45,24 @@ def failed(
     counts = error.reason != "rate_limited"
     alone = len(claim.episode_ids) == 1
     if counts and alone and claim.attempts >= rules.max_attempts:
-        return Dead(error=error.reason)
+        return Dead(error=error.reason, usage=_cost(error))
     wait = max(backoff(rules, claim.attempts, random=random), _wish(error.retry_after))
-    return Failed(error=error.reason, retry_at=now + wait, counts=counts)
+    return Failed(error=error.reason, retry_at=now + wait, counts=counts, usage=_cost(error))
 
 
 def backoff(rules: ConsolidateRules, attempts: int, *, random: Callable[[], float]) -> timedelta:
     """Doubled with every attempt, and spread over its upper half so that nobody meets."""
     doubled: int = 2 ** min(attempts - 1, _DOUBLINGS)
     return min(rules.max_backoff, rules.backoff * doubled) * (1 + random()) / 2
+
+
+def _cost(error: ExtractionError) -> Usage:
+    # An extractor may be anybody's: what it says it spent is no reason to fail.
+    try:
+        calls, input_tokens, output_tokens = (max(0, int(each)) for each in error.spent)
+    except (TypeError, ValueError, OverflowError):
+        return Usage()
+    return Usage(calls=calls, input_tokens=input_tokens, output_tokens=output_tokens)
 
 
 def _wish(retry_after: object) -> timedelta:

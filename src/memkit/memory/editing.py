@@ -184,9 +184,8 @@ class Editing:
         pinned: bool | None = None,
     ) -> dict[str, object]:
         """When `item` fades with these values in place of its own, as of now."""
-        policy = self.config.decay.policy(
-            item.kind if kind is None else kind, pinned=item.pinned if pinned is None else pinned
-        )
+        kind = item.kind if kind is None else kind
+        policy = self.config.decay.policy(kind, pinned=item.pinned if pinned is None else pinned)
         held = item.importance_at(now) if importance is None else _checked(importance)
         fades_at = policy.fades_at(held, now)
         return {
@@ -194,7 +193,7 @@ class Editing:
             "reinforced_at": now,
             "policy": policy.name,
             "fades_at": fades_at,
-            "expires_at": item.expiry(fades_at, ttl=self.config.ttl(item.kind)),
+            "expires_at": item.expiry(fades_at, ttl=self.config.ttl(kind)),
         }
 
     def _content(self, content: str) -> str:

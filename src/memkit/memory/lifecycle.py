@@ -195,7 +195,8 @@ class Lifecycle:
     @property
     def _rules(self) -> Rules:
         rules = self.config.consolidate
-        lasting = {each.strategy.kind: each.ttl for each in self.config.strategies}
+        kinds = {each.strategy.kind for each in self.config.strategies}
+        lasting = {kind: self.config.ttl(kind) for kind in kinds}
         return Rules(
             policy=self.config.decay.policy,
             ttl={kind: ttl for kind, ttl in lasting.items() if ttl is not None},

@@ -14,7 +14,8 @@ class Patch(Model):
     """New values for named columns of one item; what is not set stays as it is.
 
     Only the fields in `model_fields_set` are written, so that two patches of different
-    columns never undo each other. `content` comes with its `tokens`, a date with its policy.
+    columns never undo each other. `content` comes with its `tokens`, `importance` and every date
+    with all of them and the policy: only together do they say when an item fades.
     """
 
     id: str
