@@ -80,7 +80,7 @@ def gate(backend: Backend) -> Gate:
         name=f"T12{backend.suffix}",
         promise=f"hostile input: a clean result or a typed error, equal on {backend.name}",
         full=len(CASES) + 12,
-        least=100,
+        least=60,
         run=partial(run, backend),
         bugs=tuple(BUGS),
     )

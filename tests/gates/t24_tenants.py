@@ -283,7 +283,7 @@ def gate(backend: Backend) -> Gate:
         name=f"T24{backend.suffix}",
         promise=f"no scope sees another's memory, on {backend.name}",
         full=5_000,
-        least=1_000,
+        least=500,
         run=partial(run, backend),
         bugs=tuple(BUGS),
     )

@@ -179,7 +179,7 @@ GATES = [
         name="T26",
         promise="rendered memory is one block, one line a fact, within its budget",
         full=2_000,
-        least=400,
+        least=200,
         run=run,
         bugs=tuple(BUGS),
     )

@@ -240,7 +240,7 @@ def gate(backend: Backend) -> Gate:
         name=f"T29{backend.suffix}",
         promise=f"decay goes by elapsed time in every zone; no early claim, on {backend.name}",
         full=400,
-        least=80,
+        least=40,
         run=partial(run, backend),
         bugs=("local-time",),
     )
