@@ -117,6 +117,7 @@ class Scene:
     spoken: Episode
     tea: MemoryItem
     coffee: MemoryItem
+    stale: MemoryItem
     more: Episode
 
     @classmethod
@@ -125,12 +126,14 @@ class Scene:
         spoken = an_episode("tea", "milk", keys=["k1", "k2"])
         tea = an_item("Likes tea", sources=[a_source(spoken)], importance=0.5)
         more = an_episode("sugar", keys=["k3"])
-        return cls(spoken, tea, an_item("Likes coffee", importance=0.5), more)
+        coffee = an_item("Likes coffee", importance=0.5)
+        stale = an_item("Is away", ttl=HOUR / 2)
+        return cls(spoken, tea, coffee, stale, more)
 
     async def set(self, store: LedgerStore) -> Claim:
         """Make it so, and claim what is pending."""
         await store.append([self.spoken])
-        await store.apply(HERE, Changes(add=(self.tea, self.coffee)))
+        await store.apply(HERE, Changes(add=(self.tea, self.coffee, self.stale)))
         claim = await store.claim(HERE, now=NOW + HOUR, budget=100, lease=HOUR)
         assert claim is not None
         return claim
@@ -174,7 +177,10 @@ CALLS: Mapping[str, Call] = {
     "remember": lambda store, *_: store.apply(
         HERE, Changes(add=(an_item("Likes coffee", item_id="told", at=NOW + HOUR),))
     ),
-    "purge": lambda store, *_: store.purge(now=NOW + timedelta(days=100), force=True),
+    "purge": lambda store, *_: store.purge(now=NOW + 2 * HOUR, force=True),
+    "revive": lambda store, scene, _: store.apply(
+        HERE, Changes(reinforce=(a_reinforcement(scene.stale, importance=0.9, at=NOW + HOUR),))
+    ),
 }
 """Everything that writes. Each pair, and each of some triples, is tried."""
 

@@ -49,23 +49,33 @@ class Purging(Noun):
         return 0 if row is None else int(row[0])
 
     async def _purge(self, stamp: int, limit: int, tx: Transaction) -> Purged:
-        purged = await self._expired(stamp, limit, tx)
-        if purged.item_ids:
-            # Sources and the words of the text index go along, by the schema.
-            await tx.execute(
-                f"DELETE FROM item WHERE id {self._dialect.is_one_of_texts(':ids')}",
-                ids=sorted(purged.item_ids),
-            )
-        if purged.episode_ids:
+        found = await self._expired(stamp, limit, tx)
+        if found.episode_ids:
             await tx.execute(
                 f"""
                 UPDATE episode
                    SET messages = NULL, gone = size, status = 'gone'
                  WHERE id {self._dialect.is_one_of_texts(":ids")}
                 """,
-                ids=sorted(purged.episode_ids),
+                ids=sorted(found.episode_ids),
             )
-        return purged
+        if not found.item_ids:
+            return found
+        # Each by its date once more: what was reinforced meanwhile is not past its time.
+        # Sources and the words of the text index go along, by the schema.
+        rows = await tx.fetch_all(
+            f"""
+            DELETE FROM item
+             WHERE id {self._dialect.is_one_of_texts(":ids")}
+               AND expires_at <= :now
+            RETURNING id
+            """,
+            ids=sorted(found.item_ids),
+            now=stamp,
+        )
+        gone = {each for (each,) in rows}
+        ids = tuple(each for each in found.item_ids if each in gone)
+        return found.model_copy(update={"item_ids": ids})
 
     async def _expired(self, stamp: int, limit: int, tx: Transaction) -> Purged:
         # One more than asked tells whether there are more. Index: item_expired (expires_at).
