@@ -18,17 +18,18 @@ from memkit.testing.wrong.store import Wrong
 from tests.gates.backends import SQLITE, Backend
 from tests.gates.postgres import POSTGRES
 from tests.gates.verdict import Gate, Verdict
+from tests.hostile import scopes, searching
 from tests.hostile.families import CASES
 from tests.hostile.given import given_cases
 from tests.hostile.place import Case
 from tests.hostile.stores import REFERENCE, STORES, Opener
 from tests.hostile.trial import misses
 
-BUGS: dict[str, type[Wrong]] = {
-    "like-scopes": MatchesScopesAsPatterns,
-    "ascii-search": SearchesASCII,
+BUGS: dict[str, tuple[type[Wrong], tuple[Case, ...]]] = {
+    "like-scopes": (MatchesScopesAsPatterns, scopes.CASES),
+    "ascii-search": (SearchesASCII, searching.CASES),
 }
-"""What stands in for the in-memory store."""
+"""What stands in for the in-memory store, and the family that has to notice."""
 
 
 @asynccontextmanager
@@ -44,21 +45,23 @@ def given() -> Iterator[Case]:
         yield from given_cases(Path(folder))
 
 
-def chosen(n: int, seed: int) -> list[Case]:
-    """All that were given, and of our own so many that it is `n`."""
+def chosen(n: int, chance: random.Random, bug: str | None) -> list[Case]:
+    """All that were given, and of our own so many that it is `n`; a whole family for a bug."""
+    if bug:
+        family = BUGS[bug][1]
+        return chance.sample(family, len(family))
     handed = list(given())
-    own = random.Random(seed).sample(CASES, len(CASES))
-    return handed + own[: max(0, n - len(handed))]
+    return handed + chance.sample(CASES, min(len(CASES), max(0, n - len(handed))))
 
 
 def run(backend: Backend, n: int, seed: int, bug: str | None) -> Verdict:
     """`n` cases on a database and on the reference; with a bug, until one is missed."""
     # Failed jobs are warned of, and here they are part of the plan.
     logging.getLogger("memkit").addHandler(logging.NullHandler())
-    reference: dict[str, Opener] = {"memory": partial(wrong, BUGS[bug])} if bug else REFERENCE
+    reference: dict[str, Opener] = {"memory": partial(wrong, BUGS[bug][0])} if bug else REFERENCE
     stores = reference | {backend.name: STORES[backend.name]}
     tried, found = 0, list[str]()
-    for case in chosen(len(CASES) if bug else n, seed):
+    for case in chosen(n, random.Random(seed), bug):
         tried += 1
         found += asyncio.run(misses(case, stores))
         if bug and found:
