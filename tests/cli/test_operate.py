@@ -75,6 +75,14 @@ def test_migrate_a_store(memkit: Call) -> None:
     assert f"up to date ({done['now']})" in memkit("migrate").stdout
 
 
+def test_the_schema_as_sql(memkit: Call, postgres: str) -> None:
+    """`--sql` prints what would be run and runs nothing; a file has nobody to run it for."""
+    script = document(memkit("migrate", "--sql", "--json", "--store", postgres))["sql"]
+    assert 'CREATE TABLE "memkit".item' in script
+    assert memkit("migrate", "--sql", "--store", postgres).stdout.strip() == script.strip()
+    assert memkit("migrate", "--sql").exit_code == 2
+
+
 def test_a_store_without_a_schema_cannot_be_migrated(memkit: Call) -> None:
     """The store says so by capability."""
     result = memkit("migrate", "--store", "memory://")

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Protocol, runtime_checkable
 
 import typer
 
 from memkit.cli import options
 from memkit.cli.opening import opened
 from memkit.cli.output import Output
-from memkit.contracts import Maintains
+from memkit.contracts import Maintains, Store
 from memkit.errors import CapabilityError
 from memkit.memory import Memory
 from memkit.models import Migrated
 
 
-def migrate(
+@runtime_checkable
+class Scripted(Protocol):
+    """A store whose schema others may make: a database with roles and people in charge."""
+
+    def ddl(self) -> str:
+        """All statements for a new schema."""
+        ...
+
+
+def migrate(  # one for each option
     *,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")
+    ] = False,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="Print the statements for a new schema; run none.")
     ] = False,
     config: options.Config = None,
     store: options.Store = None,
@@ -30,9 +42,15 @@ def migrate(
 
     \b
     memkit migrate --dry-run
+    memkit migrate --store postgresql://db/agents --sql > schema.sql
     memkit migrate --store sqlite:///memory.db
     """
     output = Output(as_json=as_json)
+    if sql:
+        with opened(config, store, migrate=False) as memory:
+            script = _script(memory.store)
+        output.json({"sql": script}) if as_json else output.say(script)
+        return
     with opened(config, store, migrate=False) as memory, output.busy("migrating"):
         migrated = memory.within(None).call(_migrated, dry_run=dry_run)
     if as_json:
@@ -43,6 +61,12 @@ def migrate(
         verb = "would be applied" if dry_run else "applied"
         names = ", ".join(migrated.applied)
         output.say(f"schema {migrated.found} to {migrated.now}: {names} {verb}")
+
+
+def _script(store: Store) -> str:
+    if not isinstance(store, Scripted):
+        raise CapabilityError("its schema as SQL", store=store.capabilities.name)
+    return store.ddl()
 
 
 async def _migrated(memory: Memory, *, dry_run: bool) -> Migrated:
