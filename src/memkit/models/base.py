@@ -60,12 +60,17 @@ def _place(location: tuple[int | str, ...]) -> str:
 
 
 def new_id() -> str:
-    """A fresh UUIDv7 (RFC 9562) as 36 characters: ids made later sort later, by millisecond."""
-    stamp = (time.time_ns() // 1_000_000).to_bytes(6, "big")
-    body = bytearray(stamp + os.urandom(10))
-    body[6] = 0x70 | (body[6] & 0x0F)
-    body[8] = 0x80 | (body[8] & 0x3F)
-    return str(UUID(bytes=bytes(body)))
+    """A fresh UUIDv7 as 36 characters: ids made later sort later, by a quarter microsecond.
+
+    RFC 9562, with its method 3: the 12 bits after the version hold a fraction of the
+    millisecond.
+    """
+    milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
+    fraction = nanoseconds * 4096 // 1_000_000
+    head = (milliseconds << 16 | 0x7000 | fraction).to_bytes(8, "big")
+    tail = bytearray(os.urandom(8))
+    tail[0] = 0x80 | (tail[0] & 0x3F)
+    return str(UUID(bytes=head + bytes(tail)))
 
 
 def utcnow() -> datetime:
