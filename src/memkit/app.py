@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 from memkit.config import Config, Part, Source, load
 from memkit.contracts import Clock, Every, Extractor, Job, Ledger, Maintains, Scheduler, Store
-from memkit.errors import StoreReadOnly
+from memkit.errors import ConfigError, StoreReadOnly
 from memkit.hookspecs import Event
 from memkit.memory import Memory
 from memkit.models import utcnow
@@ -61,9 +61,15 @@ async def open_memory(  # noqa: PLR0913  # the parts, each of which may be hande
     async with AsyncExitStack() as stack:
         opening = _Opening(plugins, config, stack, clock or utcnow)
         memory = Memory(
-            await opening.store(store),
-            await opening.part(plugins.registry.extractors, config.extractor, extractor),
-            await opening.part(plugins.registry.schedulers, config.scheduler, scheduler),
+            _checked(await opening.store(store), "store"),
+            _checked(
+                await opening.part(plugins.registry.extractors, config.extractor, extractor),
+                "extractor",
+            ),
+            _checked(
+                await opening.part(plugins.registry.schedulers, config.scheduler, scheduler),
+                "scheduler",
+            ),
             config=config,
             clock=clock,
             redactor=await opening.redactor(redactor),
@@ -112,6 +118,25 @@ class _Opening:
         if named.use == NO_REDACTION and (ready is None or isinstance(ready, _WRITTEN)):
             return None
         return await self.part(self.plugins.registry.redactors, named, ready)
+
+
+_NEEDED = {  # the least of each contract; a wrapper may answer for the rest at run time
+    "store": ("capabilities",),
+    "extractor": ("fingerprint", "extract"),
+    "scheduler": ("start", "submit", "aclose"),
+}
+
+
+def _checked(part: Sort, contract: Literal["store", "extractor", "scheduler"]) -> Sort:
+    """The part, or why it is none: better said now than where it is first used."""
+    missing = [name for name in _NEEDED[contract] if not hasattr(part, name)]
+    if missing:
+        raise ConfigError(
+            f"{type(part).__name__} is no {contract}: it has no {' and no '.join(missing)} "
+            "(see memkit.contracts; an async function that asks a model is given as "
+            'extractor={"use": "llm", "model": function})'
+        )
+    return part
 
 
 @runtime_checkable

@@ -292,3 +292,12 @@ def test_every_public_name_is_there() -> None:
     assert dir(memkit) == sorted(memkit.__all__)
     with pytest.raises(AttributeError):
         _ = memkit.no_such_name  # type: ignore[attr-defined]  # that it is not there is the point
+
+
+@pytest.mark.parametrize("part", ["store", "extractor", "scheduler"])
+@pytest.mark.parametrize("given", [5, print, object()])
+async def test_what_is_no_part_is_refused_on_opening(part: str, given: object) -> None:
+    """A part of the wrong sort is a mistake in the configuration, named before it is used."""
+    with pytest.raises(ConfigError, match=f"is no {part}: it has no"):
+        async with open_memory("memory://", **{part: given}):
+            pass
