@@ -120,9 +120,6 @@ def folder_of(arguments: Arguments) -> Iterator[Path]:
         folder = Path(tempfile.gettempdir()) / "memkit-bench"
         folder.mkdir(exist_ok=True)
         yield folder
-        for leftover in folder.glob("items-*[!0-9].*"):
-            if not leftover.name.removeprefix("items-").partition(".")[0].isdecimal():
-                leftover.unlink(missing_ok=True)
         return
     with tempfile.TemporaryDirectory(prefix="memkit-bench-") as temporary:
         yield Path(temporary)
@@ -156,33 +153,34 @@ def seeded(place: Place, arguments: Arguments) -> Iterator[Measure]:
 
 def on_sqlite(folder: Path, arguments: Arguments, library: Path | None) -> Iterator[Measure]:
     """Everything that is measured on SQLite."""
-    place = SqlitePlace(folder)
-    yield from seeded(place, arguments)
-    if "record" in arguments.only:
-        yield from collected(records.on_sqlite(place, arguments.rounds))
-        quiet = records.full_on_sqlite(place, arguments.rounds, bar=None, regime=QUIET)
-        yield from collected(quiet)
-        if library is not None:
-            yield from under_shim(folder, arguments, library)
-    if "consolidate" in arguments.only:
-        yield from collected(consolidations.consolidation(place, arguments.rounds))
+    with tempfile.TemporaryDirectory(prefix="memkit-bench-") as scratch:
+        place = SqlitePlace(folder, Path(scratch))
+        yield from seeded(place, arguments)
+        if "record" in arguments.only:
+            yield from collected(records.on_sqlite(place, arguments.rounds))
+            quiet = records.full_on_sqlite(place, arguments.rounds, bar=None, regime=QUIET)
+            yield from collected(quiet)
+            if library is not None:
+                yield from under_shim(Path(scratch), arguments, library)
+        if "consolidate" in arguments.only:
+            yield from collected(consolidations.consolidation(place, arguments.rounds))
 
 
-def under_shim(folder: Path, arguments: Arguments, library: Path) -> Iterator[Measure]:
+def under_shim(scratch: Path, arguments: Arguments, library: Path) -> Iterator[Measure]:
     """FULL on a slower disk, in a process of its own."""
     command = [sys.executable, "-m", "tests.bench", "--rounds", str(arguments.rounds)]
-    environment = os.environ | {"LD_PRELOAD": str(library), LIBRARY: str(folder)}
+    environment = os.environ | {"LD_PRELOAD": str(library), LIBRARY: str(scratch)}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
     for line in json.loads(done.stdout):
         bar = Bar(**line.pop("bar"))
         yield Measure(bar=bar, **line)
 
 
-def slow_disk(folder: Path, rounds: int) -> int:
+def slow_disk(scratch: Path, rounds: int) -> int:
     """The child of `under_shim`: measures go to standard output."""
     measures = collected(
         records.full_on_sqlite(
-            SqlitePlace(folder),
+            SqlitePlace(scratch, scratch),
             rounds,
             bar=Bar(sort="least", bound=5.0, goal=8.0),
             regime=SLOW,

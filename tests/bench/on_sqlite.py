@@ -71,12 +71,13 @@ INSERT = "INSERT INTO raw_episode VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class SqlitePlace:
-    """Files in one folder."""
+    """Files: what is seeded in one folder, what a run makes anew in another."""
 
     name = "sqlite"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, scratch: Path) -> None:
         self.folder = folder
+        self.scratch = scratch
 
     def seed(self, population: Population) -> None:
         """See `Place.seed`."""
@@ -93,7 +94,8 @@ class SqlitePlace:
 
     def path(self, where: int | str) -> Path:
         """The file of a store."""
-        return self.folder / f"items-{where}.db"
+        folder = self.folder if isinstance(where, int) else self.scratch
+        return folder / f"items-{where}.db"
 
     @asynccontextmanager
     async def memory(
