@@ -37,7 +37,7 @@ def run_all(gates: dict[str, Gate], *, share: float, seed: int) -> bool:
     """Every gate at a share of its release figure, and every seeded bug; True if all is well."""
     fine = True
     for gate in gates.values():
-        n = max(gate.least, round(gate.full * share))
+        n = gate.part(share)
         fine &= run(gate, n=n, seed=seed, bug=None)
         for bug in gate.bugs:
             if run(gate, n=n, seed=seed, bug=bug):

@@ -159,6 +159,7 @@ GATES = [
         promise="in memory = SQLite = Postgres, over any history",
         full=10_000,
         least=15,
+        most=100,
         run=run,
         bugs=tuple(BUGS),
     )

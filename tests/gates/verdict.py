@@ -45,7 +45,8 @@ class Verdict:
 class Gate:
     """A promise and how to try it. `full` is the release figure for `n`; `bugs` turn it red.
 
-    `least` is the smallest `n` that still means something, for a share of `all`.
+    `least` is the smallest `n` that still means something in a share of `all`, `most` the
+    largest that is worth its time there.
     """
 
     name: str
@@ -54,3 +55,9 @@ class Gate:
     run: Callable[[int, int, str | None], Verdict]
     bugs: tuple[str, ...] = ()
     least: int = 1
+    most: int | None = None
+
+    def part(self, share: float) -> int:
+        """How often to try it in this share of `all`."""
+        n = max(self.least, round(self.full * share))
+        return n if self.most is None or share >= 1 else min(n, self.most)
