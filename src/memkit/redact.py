@@ -139,6 +139,7 @@ _BEARER = re.compile(
 )
 _URL = re.compile(r"://[^\s/?#:@\"'<>]{0,128}:(?P<url_password>[^\s/?#@\"'<>\[\]]{1,256})@")
 _PASSWORD = re.compile(
+    r"(?<!\[redacted:)(?<!\[redacted:url_)"
     r"(?i:pass(?:word|wd|phrase|wort)|kennwort|pwd|secret(?:[_-]?key)?|api[_-]?key|access[_-]?key|"
     r"(?:auth|access|refresh|bearer|api|bot)[_-]?token|contraseña|senha|mot[ ]de[ ]passe|пароль|"
     r"密码|密碼|パスワード|비밀번호)"
