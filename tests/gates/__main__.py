@@ -13,7 +13,6 @@ import time
 import tests.gates
 from tests.gates.verdict import Gate
 
-
 TRIES = 5
 """So many seeds a bug may hide from before it counts as unnoticed."""
 
