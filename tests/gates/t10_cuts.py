@@ -75,7 +75,7 @@ GATES = [
         name="T10",
         promise="cut connections, also after COMMIT, lose nothing and double nothing",
         full=300,
-        least=30,
+        least=60,
         run=run,
         bugs=("retry-unkeyed",),
     )
