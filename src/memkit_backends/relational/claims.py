@@ -100,10 +100,10 @@ class Claims(Noun):
     async def _claim(
         self, scope: Scope | None, terms: Terms, job_id: str, tx: Transaction
     ) -> Claim | None:
-        owner = await self._owner(scope, terms, tx)
-        if owner is None:
+        owned = await self._owned(tx, scope, terms)
+        if owned is None:
             return None
-        taken = await self._taken(tx, owner, terms)
+        owner, taken = owned
         if owner.job_id is not None:
             await jobs.fail(tx, owner.job_id, "crashed", terms.now)
         await self._lease(tx, owner, terms, job_id)
@@ -118,6 +118,17 @@ class Claims(Noun):
             episodes=tuple(await newest_pieces(tx, taken)),
             context=tuple(await self._context(tx, owner, taken, terms.context)),
         )
+
+    async def _owned(
+        self, tx: Transaction, scope: Scope | None, terms: Terms
+    ) -> tuple[_Owner, list[StoredEpisode]] | None:
+        """The scope, locked, and what is taken of it."""
+        # A late worker may settle between what a statement sees and the row it locks: then the
+        # scope is ours with nothing left in it, and the next look no longer finds it.
+        while (owner := await self._owner(scope, terms, tx)) is not None:
+            if taken := await self._taken(tx, owner, terms):
+                return owner, taken
+        return None
 
     async def _owner(self, scope: Scope | None, terms: Terms, tx: Transaction) -> _Owner | None:
         """The scope whose oldest due episode is oldest, among those that nobody claims."""
