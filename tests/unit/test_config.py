@@ -13,7 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.config import Config, Part, format_duration, json_schema, load, parse_duration
+from memkit.config import (
+    Config,
+    Part,
+    SchedulerPart,
+    format_duration,
+    json_schema,
+    load,
+    parse_duration,
+)
 from memkit.config.secrets import MASK, is_secret, mask_url
 from memkit.errors import ConfigError, ScopeError
 from memkit.models import Scope
@@ -104,6 +112,67 @@ def test_another_part_starts_from_nothing() -> None:
     assert dict(replaced.extractor.settings) == {}
     refined = load(arguments={"extractor": {"temperature": 0.5}}, environ=below)
     assert set(refined.extractor.settings) == {"model", "temperature"}
+
+
+NAMELESS = {
+    "MEMKIT_STORE__SYNCHRONOUS": "normal",
+    "MEMKIT_EXTRACTOR__MODEL": "openai:gpt-4o",
+    "MEMKIT_SCHEDULER__CONCURRENCY": "5",
+    "MEMKIT_SCHEDULER__CONSOLIDATE_EVERY": "5m",
+}
+
+
+@pytest.mark.parametrize("named", ["in the file", "by an argument"])
+def test_settings_that_name_no_part_belong_to_the_one_that_is_named(
+    tmp_path: Path, named: str
+) -> None:
+    """Wherever a store, an extractor or a scheduler is chosen, the environment's settings hold."""
+    chosen = {"store": "sqlite:///a.db", "extractor": "llm", "scheduler": "background"}
+    lines = [f'{name} = "{value}"' for name, value in chosen.items()]
+    path = written(tmp_path, "\n".join(lines) if named == "in the file" else "")
+    arguments = chosen if named == "by an argument" else {}
+    config = load(path, arguments, environ=NAMELESS)
+    assert dict(config.store.settings) == {"synchronous": "normal"}
+    assert config.store.url == "sqlite:///a.db"
+    assert dict(config.extractor.settings) == {"model": "openai:gpt-4o"}
+    assert dict(config.scheduler.settings) == {"concurrency": "5"}
+    assert config.scheduler.consolidate_every == timedelta(minutes=5)
+
+
+def test_a_parts_settings_are_merged_key_by_key(tmp_path: Path) -> None:
+    """Of each setting of one part the highest layer that states it decides."""
+    text = '[extractor]\nuse = "llm"\nmodel = "a"\nbudget = 1\ntimeout = 1\nroles = ["user"]'
+    environ = {"MEMKIT_EXTRACTOR__BUDGET": "2", "MEMKIT_EXTRACTOR__TIMEOUT": "2"}
+    config = load(
+        written(tmp_path, text), {"extractor": {"use": "llm", "timeout": 3}}, environ=environ
+    )
+    settings = {"model": "a", "budget": "2", "timeout": 3, "roles": ["user"]}
+    assert dict(config.extractor.settings) == settings
+
+
+def test_the_rhythm_outlives_the_scheduler(tmp_path: Path) -> None:
+    """When jobs run is memkit's setting: another scheduler keeps it, and nothing else."""
+    text = '[scheduler]\nuse = "background"\nconcurrency = 5\nconsolidate_every = "15m"'
+    config = load(written(tmp_path, text), {"scheduler": "manual"}, environ={})
+    assert (config.scheduler.use, dict(config.scheduler.settings)) == ("manual", {})
+    assert config.scheduler.consolidate_every == timedelta(minutes=15)
+
+
+@pytest.mark.parametrize("below", [Config(), None])
+def test_a_path_goes_before_a_url_below_it(below: Config | None) -> None:
+    """Where a store is, is one setting under several names: never two places at once."""
+    wanted = {"use": "sqlite", "path": "b.db"}
+    config = load(below, {"store": wanted}, environ={"MEMKIT_STORE": "sqlite:///a.db"})
+    assert (config.store.url, dict(config.store.settings)) == (None, {"path": "b.db"})
+
+
+def test_a_part_given_as_a_value_states_what_it_states(tmp_path: Path) -> None:
+    """Its defaults do not go before what a file says."""
+    path = written(tmp_path, 'store = "sqlite:///a.db"\n[scheduler]\nconsolidate_every = "15m"')
+    parts = {"store": Part(use="sqlite"), "scheduler": SchedulerPart(use="background")}
+    config = load(path, parts, environ={})
+    assert config.store.url == "sqlite:///a.db"
+    assert config.scheduler.consolidate_every == timedelta(minutes=15)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,16 @@ import difflib
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from functools import reduce
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from memkit.config.part import Section, part_table
+from memkit.config.part import Part, Section, part_table
 from memkit.config.secrets import resolved
-from memkit.config.settings import Config
+from memkit.config.settings import Config, SchedulerPart
 from memkit.errors import ConfigError
 from memkit.registry import nearest
 
@@ -24,6 +26,10 @@ FILES = ("memkit.toml", "pyproject.toml")
 Source = Config | str | os.PathLike[str] | None
 
 _PARTS = frozenset({"store", "extractor", "scheduler", "redactor"})
+RHYTHM = SchedulerPart.model_fields.keys() - Part.model_fields.keys()
+"""What memkit itself reads in a part's table, whichever part it is."""
+_PLACES = frozenset({"url", "path", "pool"})
+"""Names of one thing: where a store is. Who states one of them has stated it."""
 
 
 def load(
@@ -123,22 +129,37 @@ def _refuse_misspelt(environ: Mapping[str, str]) -> None:
 
 
 def merged(layers: Iterable[Mapping[str, object]]) -> dict[str, object]:
-    """The layers laid over each other: tables are merged, anything else replaces."""
-    result: dict[str, object] = {}
+    """The layers laid over each other, lowest first: tables are merged, anything else replaces."""
+    stack = tuple(layers)
+    names = dict.fromkeys(name for layer in stack for name in layer)
+    return {
+        name: reduce(_part_over if name in _PARTS else _over, _values(name, stack))
+        for name in names
+    }
+
+
+def _values(name: str, layers: Iterable[Mapping[str, object]]) -> Iterator[object]:
     for layer in layers:
-        for name, value in layer.items():
-            result[name] = _over(result.get(name), value, part=name in _PARTS)
-    return result
+        if name in layer:
+            yield part_table(layer[name]) if name in _PARTS else layer[name]
 
 
-def _over(below: object, above: object, *, part: bool = False) -> object:
-    if part:
-        below, above = part_table(below), part_table(above)
-    if isinstance(below, Section):
-        below = dict(below)
+def _over(below: object, above: object) -> object:
+    below = dict(below) if isinstance(below, Section) else below
     if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
         return above
-    # Another part starts from nothing: the settings of the one are not the other's.
-    if part and "use" in above and above["use"] != below.get("use"):
+    both = below.keys() & above.keys()
+    return {**below, **above, **{name: _over(below[name], above[name]) for name in both}}
+
+
+def _part_over(below: object, above: object) -> object:
+    """Settings that name no part belong to the one below, or, if none is named there, above."""
+    if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
         return above
-    return {**below, **{name: _over(below.get(name), value) for name, value in above.items()}}
+    dropped: AbstractSet[object] = frozenset()
+    if {"use"} <= below.keys() & above.keys() and below["use"] != above["use"]:
+        # The settings of the one are not the other's; the rhythm is every scheduler's.
+        dropped = below.keys() - RHYTHM
+    elif _PLACES & above.keys():
+        dropped = _PLACES
+    return _over({name: below[name] for name in below if name not in dropped}, above)

@@ -55,14 +55,15 @@ class Part(Section):
 
 
 def part_table(value: object) -> object:
-    """A part's shorthand written out: a name or URL as a table, a `Part` as its fields."""
+    """A part's shorthand written out: a name or URL as a table, a `Part` as what it states."""
     match value:
         case str() if "://" in value:
             return {"use": value.partition("://")[0], "url": value}
         case str():
             return {"use": value}
         case Part():
-            return dict(value)
+            # A default that nobody stated would go before what somebody did.
+            return {name: each for name, each in value if name in value.model_fields_set}
         case {"url": str() as url, **rest} if "use" not in rest:
             return {"use": url.partition("://")[0], "url": url, **rest}
         case _:
