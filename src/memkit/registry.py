@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar
+from urllib.parse import unquote_plus
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -40,18 +43,46 @@ class Options:
             if name not in names:
                 raise ConfigError(f"{self.use} has no setting {name!r}; {nearest(name, names)}")
 
+    def with_query(self, *names: str, driver: Collection[str] = ()) -> Options:
+        """The same with the settings that stand in the URL's query; those beside it win.
+
+        `names` are settings of the part, `driver` those that stay in the URL for whoever
+        connects. `ConfigError` for any other.
+        """
+        place, mark, query = (self.url or "").partition("?")
+        if not mark:
+            return self
+        pairs = [(pair, *pair.partition("=")) for pair in query.split("&") if pair]
+        for _, name, _, _ in pairs:
+            if name not in {*names, *driver}:
+                advice = nearest(name, (*names, *driver))
+                raise ConfigError(f"a URL of {self.use} has no setting {name!r}; {advice}")
+        left = "&".join(pair for pair, name, _, _ in pairs if name in driver)
+        found = {name: unquote_plus(value) for _, name, _, value in pairs if name in names}
+        url = f"{place}?{left}" if left else place
+        return replace(self, url=url, settings={**found, **self.settings})
+
     def get(self, name: str, sort: type[Wanted], default: Wanted) -> Wanted:
         """The setting `name`, or `default`; `ConfigError` if it is of another sort.
 
-        Numbers and truths may come as text: the environment has nothing else.
+        Numbers and truths may come as text, lists and tables as JSON: environment and URL
+        have nothing else.
         """
         if name not in self.settings:
             return default
         reader = TypeAdapter[Wanted](sort, config=ConfigDict(arbitrary_types_allowed=True))
-        try:
-            return reader.validate_python(self.settings[name])
-        except ValidationError:
-            raise ConfigError(f"{self.use}: {name} must be {sort.__name__}") from None
+        given = self.settings[name]
+        with suppress(ValidationError):
+            return reader.validate_python(given)
+        if isinstance(given, str):
+            with suppress(ValidationError):
+                return reader.validate_json(given)
+        raise ConfigError(f"{self.use}: {name} must be {_WORDS.get(sort) or sort}")
+
+
+_WORDS: Mapping[object, str] = MappingProxyType(
+    {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -6,8 +6,6 @@ when it is called.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from memkit.contracts import Store
 from memkit.errors import ConfigError
 from memkit.hookspecs import hookimpl
@@ -35,25 +33,34 @@ async def open_in_memory(options: Options) -> Store:
     """The in-memory store: `memory://`. Takes no settings."""
     from memkit.inmemory import InMemoryStore  # noqa: PLC0415  # only where it is asked for
 
-    options.expect()
+    options.with_query().expect()
     return InMemoryStore()
 
 
 async def open_sqlite(options: Options) -> Store:
-    """One file: `sqlite:///memory.db`, or `path` with the other settings of `open_store`."""
-    from memkit_backends.sqlite import open_store  # noqa: PLC0415  # only where it is asked for
+    """One file: `sqlite:///memory.db`, or `path` with the other settings of `open_store`.
 
-    options.expect("path", "synchronous", "busy_timeout", "read_only", "readers")
+    Settings may stand in the URL's query too; those beside it win.
+    """
+    from memkit_backends.sqlite import open_store  # noqa: PLC0415  # only where it is asked for
+    from memkit_backends.sqlite.options import SETTINGS  # noqa: PLC0415  # likewise
+
+    options.expect("path", *SETTINGS)
+    options = options.with_query(*SETTINGS)
     synchronous = options.get("synchronous", str, "full")
     if synchronous not in {"full", "normal"}:
         raise ConfigError(f"sqlite: synchronous is full or normal, not {synchronous!r}")
-    return await open_store(
+    # Not on opening: `open_memory` does so then, unless it was told not to.
+    store = await open_store(
         options.url or options.get("path", str, ""),
         synchronous="normal" if synchronous == "normal" else "full",
         busy_timeout=options.get("busy_timeout", float, 30.0),
         read_only=options.get("read_only", bool, False),
         readers=options.get("readers", int, 2),
+        auto_migrate=False,
     )
+    store.auto_migrate = options.get("auto_migrate", bool, True)
+    return store
 
 
 async def open_postgres(options: Options) -> Store:
@@ -62,17 +69,16 @@ async def open_postgres(options: Options) -> Store:
     Settings may stand in the URL's query too; those beside it win.
     """
     from memkit_backends.postgres import open_store  # noqa: PLC0415  # only where it is asked for
-    from memkit_backends.postgres.location import SETTINGS, parted  # noqa: PLC0415  # likewise
+    from memkit_backends.postgres.location import LIBPQ, SETTINGS  # noqa: PLC0415  # likewise
 
-    options.expect("pool", "application_name", *SETTINGS)
-    url, settings = (None, {}) if options.url is None else parted(options.url)
-    options = replace(options, settings={**settings, **options.settings})
+    options.expect("pool", *SETTINGS)
+    options = options.with_query(*SETTINGS, driver=LIBPQ)
     pooler = options.get("pooler", str, "")
     if pooler not in {"", "transaction"}:
         raise ConfigError(f"postgres: pooler is transaction or left out, not {pooler!r}")
     # Not on opening: `open_memory` does so then, unless it was told not to.
     store = await open_store(
-        url,
+        options.url,
         pool=options.get("pool", object, None),  # type: ignore[arg-type]  # asyncpg ships no types
         schema=options.get("schema", str, "memkit"),
         min_size=options.get("min_size", int, 0),

@@ -319,7 +319,7 @@ async def test_factories_read_their_options() -> None:
         ("llm", {}),
         ("llm", {"model": "openai:gpt"}),
         ("llm", {"model": Model(), "timeuot": 5}),
-        ("llm", {"model": Model(), "timeout": "5"}),
+        ("llm", {"model": Model(), "timeout": "soon"}),
         ("llm", {"model": Model(), "roles": ["robot"]}),
     ):
         factory = extractors.open_verbatim if use == "verbatim" else extractors.open_llm

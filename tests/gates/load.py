@@ -14,12 +14,12 @@ from memkit.models import Appended, Claim, Episode, Scope, new_id, utcnow
 from memkit.testing.reading import all_episodes, all_items
 from memkit.testing.values import a_query, an_episode
 from memkit_backends.postgres.driver import Attempt, PostgresDriver
-from memkit_backends.postgres.location import parted
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.pooling import opened_pool
 from memkit_backends.postgres.store import PostgresStore
 from tests.gates.accounts import Account, Holdings
 from tests.gates.t04_workers import outcome
+from tests.postgres.server import parted
 
 LEASE = timedelta(milliseconds=300)
 

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 import asyncpg
 
 from memkit_backends.postgres import open_store
-from memkit_backends.postgres.location import parted
 from memkit_backends.postgres.naming import quoted
 from memkit_backends.postgres.store import PostgresStore
 from tests.gates.backends import Backend
-from tests.postgres.server import drop, new_schema, running, with_settings
+from tests.postgres.server import drop, new_schema, parted, running, with_settings
 
 Answer = TypeVar("Answer")
 

@@ -21,11 +21,10 @@ from memkit.testing.around import LedgerStore, LedgerStoreAround
 from memkit.testing.clock import ManualClock
 from memkit.testing.reading import all_items
 from memkit.testing.stateful import StoreMachine
-from memkit_backends.postgres.location import parted
 from memkit_backends.sqlite import open_store as open_sqlite
 from tests.gates.postgres import POSTGRES, open_at
 from tests.gates.verdict import Gate, Verdict
-from tests.postgres.server import empty
+from tests.postgres.server import empty, parted
 
 STEPS = 20
 

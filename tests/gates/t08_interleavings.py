@@ -30,14 +30,13 @@ from memkit.testing.reading import all_episodes, all_items, all_jobs, all_tombst
 from memkit.testing.values import HERE, NOW, a_reinforcement, a_source, an_episode, an_item
 from memkit_backends.postgres.dialect import POSTGRES as POSTGRES_DIALECT
 from memkit_backends.postgres.driver import PostgresDriver
-from memkit_backends.postgres.location import parted
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.pooling import opened_pool
 from memkit_backends.relational.driver import Parameters, Row, Transaction, Value, Work
 from memkit_backends.relational.store import RelationalStore
 from tests.gates.postgres import POSTGRES
 from tests.gates.verdict import Gate, Verdict
-from tests.postgres.server import empty
+from tests.postgres.server import empty, parted
 
 Answer = TypeVar("Answer")
 

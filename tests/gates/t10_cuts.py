@@ -10,12 +10,11 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import get_args
 
-from memkit_backends.postgres.location import parted
 from tests.gates.load import Load, open_retrying
 from tests.gates.postgres import open_at, schema_on
 from tests.gates.proxy import Fault, Proxy
 from tests.gates.verdict import Gate, Verdict
-from tests.postgres.server import own_server, url_of, with_settings
+from tests.postgres.server import own_server, parted, url_of, with_settings
 
 DEADLINE = 2.0
 GRACE = 1.0

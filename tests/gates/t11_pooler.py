@@ -8,14 +8,13 @@ from dataclasses import replace
 
 import asyncpg
 
-from memkit_backends.postgres.location import parted
 from memkit_backends.postgres.naming import quoted
 from memkit_backends.postgres.store import PostgresStore
 from tests.gates.load import Load
 from tests.gates.pgbouncer import POOL, is_installed, pooled
 from tests.gates.postgres import open_at, schema_on
 from tests.gates.verdict import Gate, Verdict
-from tests.postgres.server import own_server, tell, url_of, with_settings
+from tests.postgres.server import own_server, parted, tell, url_of, with_settings
 
 CLIENTS = 8
 

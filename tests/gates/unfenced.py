@@ -6,12 +6,12 @@ from typing import Any
 
 from memkit.models import Claim
 from memkit_backends.postgres.driver import PostgresDriver
-from memkit_backends.postgres.location import parted
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.pooling import opened_pool
 from memkit_backends.postgres.store import PostgresStore
 from memkit_backends.relational.driver import Transaction
 from memkit_backends.relational.scopes import Held
+from tests.postgres.server import parted
 
 
 class Unfenced(PostgresStore):

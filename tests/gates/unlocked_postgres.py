@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from memkit_backends.postgres import ddl
-from memkit_backends.postgres.location import parted
 from memkit_backends.postgres.store import PostgresStore
 from tests.gates.postgres import open_at
-from tests.postgres.server import ask, tell
+from tests.postgres.server import ask, parted, tell
 
 
 async def open_unlocked_postgres(location: str) -> PostgresStore:

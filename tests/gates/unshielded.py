@@ -76,4 +76,4 @@ async def open_unshielded(location: str) -> GateStore:
     """A store on that driver."""
     connector = Connector(Options(path=file_of(location)))
     writer = Writer(connector.writer, None)
-    return SQLiteStore(await UnshieldedDriver.open(writer, [Reader(connector.reader)]))
+    return SQLiteStore(await UnshieldedDriver.open(writer, [Reader(connector.reader)]), connector)

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 import asyncpg
 
 from memkit_backends.postgres.driver import PostgresDriver
-from memkit_backends.postgres.location import parted
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.pooling import opened_pool
 from memkit_backends.postgres.store import PostgresStore
 from memkit_backends.postgres.transaction import Deadline
 from memkit_backends.relational.driver import Work
+from tests.postgres.server import parted
 
 Answer = TypeVar("Answer")
 

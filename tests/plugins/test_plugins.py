@@ -242,16 +242,58 @@ async def test_a_wrong_name_comes_with_advice(settings: dict[str, object], advic
     ("store", "advice"),
     [
         ({"use": "toy", "shelv": "x"}, "no setting 'shelv'; did you mean 'shelf'"),
-        ({"use": "toy", "shelf": 7}, "shelf must be str"),
-        ({"use": "sqlite", "path": "x.db", "readers": "many"}, "readers must be int"),
+        ({"use": "toy", "shelf": 7}, "shelf must be text"),
+        ({"use": "sqlite", "path": "x.db", "readers": "many"}, "readers must be a whole number"),
+        ("sqlite:///x.db?synchronos=normal", "'synchronos'; did you mean 'synchronous'"),
+        ("memory://?shelf=x", "no setting 'shelf'; it takes none"),
+        ("postgresql://host/db?shcema=x", "no setting 'shcema'; did you mean 'schema'"),
+        ("postgres://host/db?sslmod=require", "no setting 'sslmod'; did you mean 'sslmode'"),
         ({"use": "sqlite", "path": "x.db", "synchronous": "off"}, "full or normal"),
         ({"use": "memory", "shelf": "x"}, "it takes none"),
     ],
 )
 async def test_a_wrong_setting_of_a_part_comes_with_advice(
-    store: dict[str, object], advice: str
+    store: dict[str, object] | str, advice: str
 ) -> None:
     """A part knows its own settings, and says which it does not have."""
     with pytest.raises(ConfigError, match=advice):
         async with open_memory(store=store):
             pass
+
+
+@pytest.mark.parametrize(
+    ("part", "table", "advice"),
+    [
+        ("extractor", {"use": "llm", "modle": print}, "no setting 'modle'; did you mean 'model'"),
+        ("extractor", {"use": "verbatim", "model": "x"}, "no setting 'model'; it takes none"),
+        ("scheduler", {"use": "background", "drian": 1}, "no setting 'drian'; did you mean"),
+        ("scheduler", {"use": "manual", "drain": 1}, "no setting 'drain'; it takes none"),
+        ("redactor", {"use": "patterns", "x": 1}, "no setting 'x'; it takes none"),
+        ("scheduler", {"use": "background", "concurrency": 0}, "concurrency"),
+        ("scheduler", {"use": "background", "drain": -1}, "drain"),
+        (
+            "extractor",
+            {"use": "llm", "model": print, "timeout": "soon"},
+            "timeout must be a number",
+        ),
+        ("extractor", {"use": "llm", "model": print, "roles": ["usr"]}, "roles must be"),
+    ],
+)
+async def test_every_part_refuses_what_it_does_not_know(
+    part: str, table: dict[str, object], advice: str
+) -> None:
+    """A misspelt or impossible setting of any built-in part is an error that names it."""
+    with pytest.raises(ConfigError, match=advice):
+        async with open_memory("memory://", **{part: table}):
+            pass
+
+
+async def test_settings_of_parts_come_as_text_too() -> None:
+    """Environment and URL have nothing but text; lists in it are JSON."""
+
+    async def model(system: str, user: str) -> str:
+        return f"{system}{user}"
+
+    settings = {"use": "llm", "model": model, "timeout": "5", "budget": "900", "roles": '["user"]'}
+    async with open_memory("sqlite://:memory:?readers=1&busy_timeout=0.5", extractor=settings):
+        pass

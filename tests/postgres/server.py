@@ -14,6 +14,8 @@ from typing import Any
 
 import asyncpg
 
+from memkit.registry import Options
+from memkit_backends.postgres.location import LIBPQ, SETTINGS
 from memkit_backends.postgres.naming import quoted
 from memkit_backends.postgres.statements import TABLES
 
@@ -56,6 +58,12 @@ def with_settings(url: str, **settings: object) -> str:
     """The URL with settings in its query."""
     query = "&".join(f"{name}={value}" for name, value in settings.items())
     return f"{url}{'&' if '?' in url else '?'}{query}"
+
+
+def parted(url: str) -> tuple[str, dict[str, str]]:
+    """A URL without memkit's settings, as the server's own tools take it, and these settings."""
+    options = Options(use="postgresql", url=url).with_query(*SETTINGS, driver=LIBPQ)
+    return options.url or "", {name: str(value) for name, value in options.settings.items()}
 
 
 def restart(server: Any, mode: str = "immediate") -> None:

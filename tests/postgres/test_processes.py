@@ -9,16 +9,14 @@ import sys
 import pytest
 
 from memkit_backends.postgres import open_store
-from tests.postgres.server import with_settings
 
 IMPORTS = """
 import asyncio, sys
 from memkit.testing.values import an_episode
 from memkit_backends.postgres import open_store
-from memkit_backends.postgres.location import parted
-url, settings = parted(sys.argv[1])
+url, schema = sys.argv[1:]
 def opened():
-    return open_store(url, schema=settings["schema"])
+    return open_store(url, schema=schema)
 """
 
 ENDINGS = {
@@ -72,7 +70,8 @@ def test_a_process_that_never_closes_still_ends(
             "ignore::ResourceWarning",
             "-c",
             IMPORTS + ENDINGS[ending],
-            with_settings(url, schema=schema),
+            url,
+            schema,
         ],
         capture_output=True,
         timeout=30,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import inspect
 
-from memkit_backends.postgres.location import parted
+import pytest
+from asyncpg import connect_utils
+
+from memkit.errors import ConfigError
+from memkit_backends.postgres.location import LIBPQ
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.statements import TABLES, Statements, translated
+from tests.postgres.server import parted
 
 SCHEMA = '"mem""kit"'
 
@@ -60,3 +65,24 @@ def test_a_statement_is_translated_once() -> None:
 def test_a_url_carries_settings(url: str, left: str, settings: dict[str, str]) -> None:
     """What is memkit's is taken out of a URL's query; the rest is the server's, unchanged."""
     assert parted(url) == (left, settings)
+
+
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ("shcema=x", "no setting 'shcema'; did you mean 'schema'"),
+        ("schema=x&ssl_mode=require", "no setting 'ssl_mode'; did you mean 'sslmode'"),
+        ("statement_timeout=5", "no setting 'statement_timeout'; "),
+    ],
+)
+def test_a_misspelt_setting_in_a_url_is_named(query: str, advice: str) -> None:
+    """It is said before a server is asked, with what was probably meant and without its value."""
+    with pytest.raises(ConfigError, match=advice) as caught:
+        parted(f"postgresql://a:hunter2@h/d?{query}")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_what_stays_in_a_url_is_known_to_the_driver() -> None:
+    """asyncpg takes each of these for itself: what it does not know it would tell the server."""
+    source = inspect.getsource(connect_utils)
+    assert [name for name in LIBPQ if f"'{name}'" not in source] == ["options"]

@@ -23,9 +23,10 @@ from memkit.models import (
 from memkit.testing.values import NOW, a_query, a_source, an_episode, an_item
 from memkit_backends.relational.driver import Row, Transaction
 from memkit_backends.relational.store import RelationalStore
+from memkit_backends.sqlite.connecting import Connector
 from memkit_backends.sqlite.dialect import SQLITE
 from memkit_backends.sqlite.options import Options
-from memkit_backends.sqlite.store import opened
+from memkit_backends.sqlite.store import unopened
 from tests.sqlite.plans import PlannedDriver
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,8 @@ STORED = {"episode", "item", "item_source", "job", "scope", "session", "tombston
 @pytest.fixture
 async def driver(path: Path) -> AsyncIterator[PlannedDriver]:
     """A driver that notes plans, closed afterwards."""
-    driver = PlannedDriver(await opened(Options(path=path, synchronous="normal")))
+    options = Options(path=path, synchronous="normal")
+    driver = PlannedDriver(unopened(Connector(options), options))
     yield driver
     await driver.aclose()
 

@@ -32,15 +32,12 @@ async def open_llm(options: Options) -> Extractor:
     from memkit_backends.extractors.llm import LLMExtractor  # noqa: PLC0415  # light
 
     options.expect("model", "instructions", "roles", "budget", "timeout")
-    timeout = options.settings.get("timeout", 60.0)
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        raise ConfigError("llm: timeout must be a number of seconds")
     return LLMExtractor(
         _model(options.settings.get("model")),
         instructions=options.get("instructions", str, ""),
         roles=options.get("roles", tuple[Role, ...], SHOWN_ROLES),
         budget=options.get("budget", int, 8000),
-        timeout=timeout,
+        timeout=options.get("timeout", float, 60.0),
     )
 
 

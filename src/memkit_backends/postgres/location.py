@@ -1,9 +1,8 @@
-"""A URL that carries settings of memkit besides those of the server."""
+"""What the query of a Postgres URL may hold."""
 
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import unquote_plus
 
 SETTINGS: Final = (
     "schema",
@@ -13,18 +12,14 @@ SETTINGS: Final = (
     "acquire_timeout",
     "pooler",
     "auto_migrate",
+    "application_name",
 )
-"""What may stand in a URL's query: `postgresql://host/database?schema=agents`."""
+"""memkit's own: `postgresql://host/database?schema=agents`."""
 
-
-def parted(url: str) -> tuple[str, dict[str, str]]:
-    """The URL as the server's library takes it, and the settings that are memkit's."""
-    place, mark, query = url.partition("?")
-    pairs = query.split("&") if mark else []
-    ours = {
-        name: unquote_plus(value)
-        for name, _, value in (pair.partition("=") for pair in pairs)
-        if name in SETTINGS
-    }
-    left = "&".join(pair for pair in pairs if pair.partition("=")[0] not in SETTINGS)
-    return f"{place}?{left}" if left else place, ours
+LIBPQ: Final = (
+    *("host", "port", "dbname", "user", "password", "passfile", "service"),
+    *("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "sslpassword", "sslnegotiation"),
+    *("ssl_min_protocol_version", "ssl_max_protocol_version"),
+    *("target_session_attrs", "krbsrvname", "gsslib", "options"),
+)
+"""libpq's, as far as asyncpg knows them. It would tell the server of any other, which refuses."""

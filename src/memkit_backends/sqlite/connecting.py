@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memkit.decay import microseconds
-from memkit.errors import StoreReadOnly
+from memkit.errors import StoreReadOnly, StoreUnavailable
 from memkit_backends.sqlite import files
 from memkit_backends.sqlite.migrating import migrate, supported, version
 from memkit_backends.sqlite.mounts import refuse_shared
@@ -26,6 +26,9 @@ STATEMENTS = 256
 """Prepared statements that a connection keeps."""
 
 
+ABSENT = "there is no store yet, and it was not to be made; `memkit migrate` makes it"
+
+
 class Connector:
     """Opens the connections of one store."""
 
@@ -33,14 +36,29 @@ class Connector:
         self._options = options
         self._path = options.path
 
+    def is_made(self) -> bool:
+        """Whether there is a store, by a look that changes nothing. In memory there always is."""
+        if self._options.path is None:
+            return True
+        return files.exists(self._whole(self._options.path), supported=supported())
+
+    def make(self) -> None:
+        """Make the store, unless there is one."""
+        path = self._whole(self._options.path or Path())
+        files.refuse_unwritable(path)
+        if not files.exists(path, supported=supported()):
+            files.create(path, _fill)
+
     def writer(self) -> sqlite3.Connection:
-        """The connection that writes; the store is made if it is new."""
+        """The connection that writes; the store is made if that is wanted."""
         if self._options.path is None:
             return self._settled(":memory:")
+        if self._options.auto_migrate:
+            self.make()
+        elif not self.is_made():
+            raise StoreUnavailable(ABSENT)
         self._path = self._whole(self._options.path)
         files.refuse_unwritable(self._path)
-        if not files.exists(self._path, supported=supported()):
-            files.create(self._path, _fill)
         return self._settled(str(self._path))
 
     def reader(self) -> sqlite3.Connection:
@@ -78,7 +96,8 @@ class Connector:
             connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
             connection.execute(f"PRAGMA synchronous = {self._options.synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
-            migrate(connection)
+            if self._options.auto_migrate or self._options.path is None:
+                migrate(connection)
         return connection
 
     def _connect(self, database: str, *, uri: bool = False) -> sqlite3.Connection:

@@ -8,11 +8,12 @@ forgets to close has to end: aiosqlite offers none of these by public names.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from memkit.errors import Closed, Forked, StoreReadOnly
 from memkit_backends.relational.driver import Work
@@ -30,44 +31,51 @@ class SqliteDriver:
     """`relational.driver.Driver` over threads that own a connection each.
 
     Without readers the writer reads too: a database in memory is one connection. Without a
-    writer the store is read-only.
+    writer the store is read-only. A driver that was not opened opens at its first call.
     """
 
-    def __init__(
-        self, writer: ConnectionThread | None, readers: Sequence[ConnectionThread]
-    ) -> None:
-        self._writer = writer
-        self._readers = tuple(readers)
+    def __init__(self, writer: Writer | None, readers: Sequence[Reader]) -> None:
+        self._servers = writer, readers
+        self._writer: ConnectionThread | None = None
+        self._readers: tuple[ConnectionThread, ...] = ()
+        self._threads: list[ConnectionThread] = []
+        self._opening = asyncio.Lock()
         self._pid = os.getpid()
         self._is_closed = False
         self._abandon = weakref.finalize(self, _abandon, self._pid, self._threads)
 
     @classmethod
-    async def open(cls, writer: Writer | None, readers: Sequence[Reader]) -> SqliteDriver:
-        """Start the threads; readers connect once the writer has, or what it raises comes out."""
-        started: list[ConnectionThread] = []
-        try:
-            if writer is not None:
-                started.append(await _started(writer, Mailbox(), "memkit-sqlite-writer", GROUP))
-            shared = Mailbox()
-            started += [
-                await _started(reader, shared, "memkit-sqlite-reader", 1) for reader in readers
-            ]
-        except BaseException:
-            _hang_up(started)
-            raise
-        return cls(started.pop(0) if writer is not None else None, started)
+    async def open(cls, writer: Writer | None, readers: Sequence[Reader]) -> Self:
+        """The driver with its threads at work, or what connecting raised."""
+        driver = cls(writer, readers)
+        await driver.connect()
+        return driver
 
-    @property
-    def _threads(self) -> tuple[ConnectionThread, ...]:
-        # Readers first: the last to close folds the log in, and only the writer may.
-        return (*self._readers, *([self._writer] if self._writer else []))
+    async def connect(self) -> None:
+        """Start the threads, once; readers connect when the writer has."""
+        async with self._opening:
+            if self._threads:
+                return
+            writer, readers = self._servers
+            started: list[ConnectionThread] = []
+            try:
+                if writer is not None:
+                    started.append(await _started(writer, Mailbox(), "memkit-sqlite-writer", GROUP))
+                shared = Mailbox()
+                started += [
+                    await _started(reader, shared, "memkit-sqlite-reader", 1) for reader in readers
+                ]
+            except BaseException:
+                _hang_up(started)
+                raise
+            self._writer = started.pop(0) if writer is not None else None
+            self._readers = tuple(started)
+            # Readers first: the last to close folds the log in, and only the writer may.
+            self._threads += (*started, *([self._writer] if self._writer else []))
 
     async def read(self, work: Work[Answer]) -> Answer:
         """See `Driver.read`."""
-        if not self._readers:
-            return await self.write(work)
-        return await self._ask(self._readers[0].mailbox, Call.here(work))
+        return await self._ask(Call.here(work), reads=True)
 
     async def read_each(self, work: Work[Answer]) -> Answer:
         """See `Driver.read_each`; here one state costs nothing."""
@@ -75,7 +83,7 @@ class SqliteDriver:
 
     async def write(self, work: Work[Answer], *, repeatable: bool = False) -> Answer:  # noqa: ARG002  # no answer is lost on the way to a file
         """See `Driver.write`."""
-        return await self._ask(self._writing, Call.here(work))
+        return await self._ask(Call.here(work))
 
     async def write_once(self, work: Work[Answer]) -> Answer:
         """See `Driver.write_once`; here it may share a commit like any other."""
@@ -83,13 +91,11 @@ class SqliteDriver:
 
     async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Run `work` on the writer's bare connection, outside any transaction."""
-        return await self._ask(self._writing, Call.here(work, alone=True))
+        return await self._ask(Call.here(work, alone=True))
 
     async def inspect(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Run `work` on a bare connection that may only read."""
-        if self._readers:
-            return await self._ask(self._readers[0].mailbox, Call.here(work, alone=True))
-        return await self.run(work)
+        return await self._ask(Call.here(work, alone=True), reads=True)
 
     async def aclose(self) -> None:
         """See `Driver.aclose`. What was asked before is still carried out."""
@@ -102,18 +108,17 @@ class SqliteDriver:
             thread.mailbox.put(None)
             await thread.ended()
 
-    @property
-    def _writing(self) -> Mailbox:
-        if self._writer is None:
-            raise StoreReadOnly("the store was opened with read_only; open it without to write")
-        return self._writer.mailbox
-
-    async def _ask(self, mailbox: Mailbox, call: Call) -> Answer:
+    async def _ask(self, call: Call, *, reads: bool = False) -> Answer:
         if os.getpid() != self._pid:
             raise Forked("store")
         if self._is_closed:
             raise Closed("store")
-        mailbox.put(call)
+        if not self._threads:
+            await self.connect()
+        asked = self._readers[0] if reads and self._readers else self._writer
+        if asked is None:
+            raise StoreReadOnly("the store was opened with read_only; open it without to write")
+        asked.mailbox.put(call)
         # A cancelled caller cancels this future alone. What has begun is carried out whole,
         # on its thread; what has not begun is passed over.
         answer: Answer = await call.future

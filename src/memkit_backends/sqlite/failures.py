@@ -34,6 +34,11 @@ _NOT_OURS = ("no such table", "no such column", "no such index", "has no column"
 """Parts of what SQLite says of tables that are not those our statements were written for."""
 
 
+_SCHEMA = (
+    "tables are missing or are not what memkit made; run `memkit migrate`, or restore a backup"
+)
+
+
 def translated(error: sqlite3.Error) -> StoreError:
     """`error` as memkit says it, with SQLite's name for it and none of its text."""
     # Text of SQLite may quote what was asked, so it stays in the chained exception.
@@ -43,7 +48,7 @@ def translated(error: sqlite3.Error) -> StoreError:
         # Raised by Python itself, for text that is not UTF-8.
         code = sqlite3.SQLITE_CORRUPT
     if code == sqlite3.SQLITE_ERROR and any(sign in str(error) for sign in _NOT_OURS):
-        code = sqlite3.SQLITE_CORRUPT
+        return StoreCorrupt(f"{_SCHEMA} ({name})")
     kind, advice = _MEANINGS.get(
         (code or 0) & _PRIMARY, (StoreError, "SQLite refused the statement")
     )

@@ -46,12 +46,12 @@ def version(connection: sqlite3.Connection) -> int:
 def migrate(connection: sqlite3.Connection, *, dry_run: bool = False) -> Migrated:
     """Bring the schema up to date, or with `dry_run` say what that would apply."""
     if dry_run or version(connection) == supported():
-        return _report(version(connection))
+        return report(version(connection))
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Others may have been faster while this one waited for the lock.
-        report = _report(version(connection))
-        for migration in migrations()[report.found :]:
+        done = report(version(connection))
+        for migration in migrations()[done.found :]:
             for statement in statements(migration.script):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -61,10 +61,11 @@ def migrate(connection: sqlite3.Connection, *, dry_run: bool = False) -> Migrate
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    return report
+    return done
 
 
-def _report(found: int) -> Migrated:
+def report(found: int) -> Migrated:
+    """What there is to apply to a store of that version."""
     applied = tuple(migration.name for migration in migrations()[found:])
     return Migrated(found=found, now=supported(), applied=applied)
 

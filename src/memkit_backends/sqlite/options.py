@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from memkit.errors import ConfigError
@@ -14,6 +14,9 @@ from memkit.errors import ConfigError
 Synchronous = Literal["full", "normal"]
 
 IN_MEMORY = ":memory:"
+
+SETTINGS: Final = ("synchronous", "busy_timeout", "read_only", "readers", "auto_migrate")
+"""What a configuration may say beside the file: in the store's table or its URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,8 @@ class Options:
     """Refuse to write, and to make or change a store: `StoreReadOnly`."""
     readers: int = 2
     """Connections that read beside the one that writes."""
+    auto_migrate: bool = True
+    """Make the store on opening, and bring its schema up to date."""
     lease_clock: Callable[[], datetime] | None = None
     """The store's own time, for tests; the system's if it is not given."""
     failpoint: Callable[[str], None] | None = None
@@ -57,7 +62,7 @@ def path_of(location: str) -> Path | None:
         return _file(location)
     parts = urlsplit(location)
     if parts.query or parts.fragment:
-        raise ConfigError("an SQLite URL takes no query; give options as a table")
+        raise ConfigError("a path of SQLite takes no settings; give them beside it")
     if parts.netloc == IN_MEMORY and parts.path in {"", "/"}:
         return None
     if parts.netloc:

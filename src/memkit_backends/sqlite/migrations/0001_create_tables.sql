@@ -60,6 +60,8 @@ CREATE TABLE item (
     origin TEXT NOT NULL,
     policy TEXT NOT NULL,
     fades_at INTEGER NOT NULL,
+    ends_at INTEGER,
+    -- The earlier of the two.
     expires_at INTEGER NOT NULL,
     observed_at INTEGER NOT NULL,
     content_hash TEXT NOT NULL,
