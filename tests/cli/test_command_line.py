@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from memkit.cli.app import build
-from memkit.cli.failure import exit_code, in_one_line
+from memkit.cli.failure import exit_code, in_one_line, reported
 from memkit.errors import (
     CapabilityError,
     ConfigError,
@@ -95,10 +95,34 @@ def test_exit_codes(error: MemkitError, code: int) -> None:
 
 
 def test_an_error_is_one_line() -> None:
-    """What to do fits on a line; what may be tried again says so."""
+    """What to do fits on a line; what may be tried again says so, once."""
     assert in_one_line(StoreUnavailable("the host\nis away")) == (
-        "memkit: the host is away (try again)"
+        "memkit: the host is away; try again"
     )
+    told = StoreUnavailable("the server is restarting; try again")
+    assert in_one_line(told) == "memkit: the server is restarting; try again"
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (OSError(28, "No space left on device"), "memkit: No space left on device\n"),
+        (FileNotFoundError(2, "No such file", "a.json"), "memkit: No such file: a.json\n"),
+        (OSError("gone"), "memkit: gone\n"),
+    ],
+)
+def test_a_failure_of_the_system_is_one_line(
+    error: OSError, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the file's name where there is one, and without a colon before nothing."""
+
+    @reported
+    def command() -> None:
+        raise error
+
+    with pytest.raises(typer.Exit):
+        command()
+    assert capsys.readouterr().err == line
 
 
 @pytest.mark.parametrize(

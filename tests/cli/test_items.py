@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from .conftest import Call, document
@@ -73,8 +75,54 @@ def test_a_message_can_be_redacted(memkit: Call) -> None:
 
 
 @pytest.mark.parametrize("command", [("search", "x"), ("inject",), ("forget", "--yes")])
-def test_whose_memory_must_be_said(memkit: Call, command: tuple[str, ...]) -> None:
+def test_whose_memory_must_be_said(memkit: Call, tmp_path: Path, command: tuple[str, ...]) -> None:
     """Without a scope nothing is shown and nothing is forgotten."""
     result = memkit(*command)
     assert result.exit_code == 2
-    assert "state whose memory it is" in result.stderr
+    assert "whose memory? say so with --user or --agent or --workflow" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "arguments", "options"),
+    [
+        ('write = "user"', ("stats", "--agent", "a"), "--user"),
+        ('write = "user+agent"', ("forget", "--workflow", "w", "--yes"), "--user or --agent"),
+        ('write = "user"\nread = ["agent"]', ("search", "--user", "u", "x"), "--agent"),
+    ],
+)
+def test_the_options_that_say_whose_memory_are_named(
+    known: Call, tmp_path: Path, rules: str, arguments: tuple[str, ...], options: str
+) -> None:
+    """Those that the configured sharing goes by, and no others."""
+    (tmp_path / "memkit.toml").write_text(f"[scope]\n{rules}\n")
+    result = known(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"memkit: whose memory? say so with {options}\n"
+
+
+def test_numbers_are_rounded_for_programs_too(known: Call) -> None:
+    """What is left of 0.8 after a second is 0.8."""
+    found = document(known("inject", *ALICE, "--json"))["items"]
+    found += document(known("search", *ALICE, "FastAPI", "--json"))
+    assert found
+    for each in found:
+        for name in ("importance", "score"):
+            assert len(str(each[name])) <= len("0.1234"), each
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(("search", *ALICE, "x"), ("inject", *ALICE), ("forget", *ALICE, "--yes"), ("stats",)),
+        *(("jobs",), ("retry", "--dead"), ("decay", "--dry-run"), ("consolidate",)),
+    ],
+)
+def test_a_store_that_is_not_there_is_no_empty_memory(
+    memkit: Call, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """A misspelt name is said to be none, and no file appears under it."""
+    result = memkit(*command, "--store", "sqlite:///memroy.db")
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert "there is no store at sqlite:///memroy.db yet" in result.stderr
+    assert list(tmp_path.iterdir()) == []

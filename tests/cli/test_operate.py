@@ -72,6 +72,7 @@ def test_migrate_a_store(memkit: Call) -> None:
     planned = document(memkit("migrate", "--dry-run", "--json"))
     done = document(memkit("migrate", "--json"))
     assert planned == {**done, "dry_run": True}
+    assert done["applied"]
     assert f"up to date ({done['now']})" in memkit("migrate").stdout
 
 
@@ -81,6 +82,29 @@ def test_the_schema_as_sql(memkit: Call, postgres: str) -> None:
     assert 'CREATE TABLE "memkit".item' in script
     assert memkit("migrate", "--sql", "--store", postgres).stdout.strip() == script.strip()
     assert memkit("migrate", "--sql").exit_code == 2
+
+
+def test_looking_makes_nothing(memkit: Call, tmp_path: Path) -> None:
+    """`check` and a dry run say that nothing is there and what to do, and leave it so."""
+    [finding] = document(memkit("check", "--json"))["findings"]
+    assert finding["code"] == "schema-behind"
+    assert "there is no store yet; `memkit migrate` makes it" in memkit("check").stdout
+    planned = memkit("migrate", "--dry-run")
+    assert "0001_create_tables would be applied" in planned.stdout
+    assert "sqlite:///memory.db" in planned.stdout
+    assert list(tmp_path.iterdir()) == []
+    assert "applied" in memkit("migrate").stdout
+    assert [each.name for each in tmp_path.iterdir()] == ["memory.db"]
+    assert "schema-behind" not in memkit("check").stdout
+
+
+def test_no_command_makes_what_migrate_false_forbids(memkit: Call, tmp_path: Path) -> None:
+    """The store is for the operator to make, and until then a command says so."""
+    (tmp_path / "memkit.toml").write_text("migrate = false\n")
+    result = memkit("record", "--user", "ann", "--session", "s", "--text", "I moved to Oslo.")
+    assert result.exit_code == 4
+    assert "`memkit migrate` makes it" in result.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["memkit.toml"]
 
 
 def test_a_store_without_a_schema_cannot_be_migrated(memkit: Call) -> None:

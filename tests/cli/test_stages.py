@@ -33,9 +33,9 @@ def test_inject_as_json(known: Call) -> None:
     assert "FastAPI" in found["rendered"]
 
 
-def test_nothing_to_inject_is_no_error(memkit: Call) -> None:
+def test_nothing_to_inject_is_no_error(known: Call) -> None:
     """An empty answer is said on stderr; stdout stays what a prompt can take."""
-    result = memkit("inject", *ALICE)
+    result = known("inject", "--user", "bob")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "nothing" in result.stderr
 

@@ -46,9 +46,9 @@ def exit_code(error: MemkitError) -> ExitCode:
 
 
 def in_one_line(error: MemkitError) -> str:
-    """What went wrong and what to do, for stderr."""
+    """What went wrong and what to do, for stderr. Behind a semicolon it says so itself."""
     said = " ".join(str(error).split()) or type(error).__name__
-    return f"memkit: {said}{' (try again)' if error.retryable else ''}"
+    return f"memkit: {said}{'; try again' if error.retryable and ';' not in said else ''}"
 
 
 def reported(command: Callable[Options, None]) -> Callable[Options, None]:
@@ -64,7 +64,8 @@ def reported(command: Callable[Options, None]) -> Callable[Options, None]:
         except BrokenPipeError:
             raise  # whoever reads us has had enough; the host of the command line knows
         except OSError as exc:
-            typer.echo(f"memkit: {exc.strerror or exc}: {exc.filename or ''}", err=True)
+            said = [str(each) for each in (exc.strerror or exc, exc.filename) if each]
+            typer.echo(f"memkit: {': '.join(said)}", err=True)
             raise typer.Exit(ExitCode.FAILED) from exc
         except KeyboardInterrupt:
             raise typer.Exit(ExitCode.INTERRUPTED) from None

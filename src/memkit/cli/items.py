@@ -10,7 +10,7 @@ import typer
 from memkit.cli import options
 from memkit.cli.opening import opened
 from memkit.cli.output import Output
-from memkit.cli.words import counted, scope_words
+from memkit.cli.words import counted, rounded, scope_words
 from memkit.errors import InvalidInput
 from memkit.models import Receipt, Scope
 
@@ -37,11 +37,11 @@ def search(  # noqa: PLR0913  # one parameter an option
     memkit search --user alice --kind preference --limit 3 coffee --json
     """
     output = Output(as_json=as_json)
-    with opened(config, store) as memory:
-        scope = Scope(user, agent, workflow)
+    scope = Scope(user, agent, workflow)
+    with opened(config, store, whose=scope, reads=True) as memory:
         hits = memory.search(scope, query, limit=limit, min_score=min_score, kinds=kind)
     if as_json:
-        output.json(hits)
+        output.json(rounded(hits))
     elif hits:
         heads = ("score", "importance", "kind", "id", "content")
         output.rows(
@@ -95,7 +95,7 @@ def forget(  # noqa: PLR0913  # one parameter an option
     scope = Scope(user, agent, workflow)
     if not yes:
         _confirm(scope, narrowed=bool(item or session or message or episode), as_json=as_json)
-    with opened(config, store) as memory, output.busy("forgetting"):
+    with opened(config, store, whose=scope) as memory, output.busy("forgetting"):
         receipt = memory.forget(
             scope,
             items=item,

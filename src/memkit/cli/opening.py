@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memkit.config import Config, load
+from memkit.config import Config, ScopeRules, load
+from memkit.config.secrets import mask_url
+from memkit.contracts import Maintains
+from memkit.errors import ScopeError, StoreReadOnly, StoreUnavailable
+from memkit.memory import Memory
 from memkit.models import Scope
 from memkit.sync import SyncMemory, open_memory_sync
+
+_OPTIONS = {"user_id": "--user", "agent_id": "--agent", "workflow_id": "--workflow"}
 
 
 def configured(config: Path | None, store: str | None) -> Config:
@@ -17,12 +23,67 @@ def configured(config: Path | None, store: str | None) -> Config:
 
 
 @contextmanager
-def opened(config: Path | None, store: str | None, *, migrate: bool = True) -> Iterator[SyncMemory]:
-    """The memory that is configured, for the time of one command."""
-    stated = configured(config, store)
-    migrate = migrate and stated.migrate
-    with open_memory_sync(stated, scheduler="manual", migrate=migrate) as memory:
+def opened(
+    config: Path | None,
+    store: str | None,
+    *,
+    whose: Scope | None = None,
+    reads: bool = False,
+    makes: bool = False,
+) -> Iterator[SyncMemory]:
+    """The memory that is configured, for the time of one command.
+
+    `whose` is refused if it names nobody (with `reads`, nobody whose memory is read). Only a
+    command that `makes` something makes a store that is not there: a name that is misspelt
+    would else be an empty memory.
+    """
+    settings = configured(config, store)
+    if whose is not None:
+        _insist(settings.scope, whose, reads=reads)
+    with unmade(settings) as memory:
+        memory.within(None).call(_made, settings, makes=makes)
         yield memory
+
+
+@contextmanager
+def unmade(settings: Config) -> Iterator[SyncMemory]:
+    """The memory that is configured, its store left as it is: older, or not there."""
+    with open_memory_sync(settings, scheduler="manual", migrate=False) as memory:
+        yield memory
+
+
+async def _made(memory: Memory, settings: Config, *, makes: bool) -> None:
+    store = memory.store
+    if not isinstance(store, Maintains):
+        return
+    planned = await store.migrate(dry_run=True)
+    if planned.applied and not planned.found and not makes:
+        raise StoreUnavailable(
+            f"there is no store at {place(settings)} yet; record something, or see --store"
+        )
+    if planned.applied and settings.migrate and getattr(store, "auto_migrate", True):
+        with suppress(StoreReadOnly):  # what may only be read is read as it is
+            await store.migrate()
+
+
+def place(settings: Config) -> str:
+    """Where the configured store is, in words, without a password."""
+    part = settings.store
+    return mask_url(part.url or str(part.settings.get("path", part.use)))
+
+
+def _insist(rules: ScopeRules, whose: Scope, *, reads: bool) -> None:
+    """Say by which options somebody is named, where nobody is."""
+    projections = (rules.read if reads else None) or (rules.write,)
+    if rules.allow_unscoped or not all(whose.project(each).is_unset for each in projections):
+        return
+    everybody = Scope(*("x" for _ in _OPTIONS))
+    named = [
+        option
+        for field, option in _OPTIONS.items()
+        if any(getattr(everybody.project(each), field) for each in projections)
+    ]
+    raise ScopeError(f"whose memory? say so with {' or '.join(named)}")
 
 
 def stated(user: str | None, agent: str | None, workflow: str | None) -> Scope | None:

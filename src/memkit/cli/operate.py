@@ -10,7 +10,7 @@ import typer
 
 from memkit.cli import options
 from memkit.cli.failure import ExitCode
-from memkit.cli.opening import configured, opened, stated
+from memkit.cli.opening import configured, opened, stated, unmade
 from memkit.cli.output import Output
 from memkit.cli.words import counted, date, scope_words
 from memkit.errors import InvalidInput
@@ -36,11 +36,12 @@ def check(
     memkit check --config memkit.toml --json
     """
     output = Output(as_json=as_json)
-    settings = configured(config, store).masked()
+    in_effect = configured(config, store)
+    settings = in_effect.masked()
     if not as_json:
         for line in as_toml(settings):
             output.say(line, "dim")
-    with opened(config, store, migrate=False) as memory, output.busy("checking"):
+    with unmade(in_effect) as memory, output.busy("checking"):
         findings = memory.check()
     if as_json:
         output.json({"config": settings, "findings": findings})
@@ -115,8 +116,9 @@ def stats(  # noqa: PLR0913  # one parameter an option
     memkit stats --user alice --json
     """
     output = Output(as_json=as_json)
-    with opened(config, store) as memory:
-        counts = memory.stats(stated(user, agent, workflow))
+    scope = stated(user, agent, workflow)
+    with opened(config, store, whose=scope) as memory:
+        counts = memory.stats(scope)
     if as_json:
         output.json(counts)
     else:
@@ -159,8 +161,9 @@ def jobs(  # noqa: PLR0913  # one parameter an option
     memkit jobs --user alice --limit 10 --json
     """
     output = Output(as_json=as_json)
-    with opened(config, store) as memory:
-        page = memory.jobs(scope=stated(user, agent, workflow), after=after, limit=limit)
+    scope = stated(user, agent, workflow)
+    with opened(config, store, whose=scope) as memory:
+        page = memory.jobs(scope=scope, after=after, limit=limit)
     if as_json:
         output.json({"jobs": page.rows, "after": page.after})
         return

@@ -7,7 +7,7 @@ from typing import Annotated, Protocol, runtime_checkable
 import typer
 
 from memkit.cli import options
-from memkit.cli.opening import opened
+from memkit.cli.opening import configured, place, unmade
 from memkit.cli.output import Output
 from memkit.contracts import Maintains, Store
 from memkit.errors import CapabilityError
@@ -38,7 +38,7 @@ def migrate(  # one for each option
 ) -> None:
     """Bring the store's schema up to date, under a lock, all of it or nothing.
 
-    A SQLite file is made and brought up to date whenever it is opened.
+    Where `migrate` is true, as it is unless configured, an application does so when it opens.
 
     \b
     memkit migrate --dry-run
@@ -46,21 +46,23 @@ def migrate(  # one for each option
     memkit migrate --store sqlite:///memory.db
     """
     output = Output(as_json=as_json)
+    settings = configured(config, store)
     if sql:
-        with opened(config, store, migrate=False) as memory:
+        with unmade(settings) as memory:
             script = _script(memory.store)
         output.json({"sql": script}) if as_json else output.say(script)
         return
-    with opened(config, store, migrate=False) as memory, output.busy("migrating"):
+    with unmade(settings) as memory, output.busy("migrating"):
         migrated = memory.within(None).call(_migrated, dry_run=dry_run)
     if as_json:
         output.json({**migrated.model_dump(), "dry_run": dry_run})
     elif not migrated.applied:
-        output.say(f"the schema is up to date ({migrated.now})")
+        output.say(f"{place(settings)}: the schema is up to date ({migrated.now})")
     else:
         verb = "would be applied" if dry_run else "applied"
         names = ", ".join(migrated.applied)
-        output.say(f"schema {migrated.found} to {migrated.now}: {names} {verb}")
+        steps = f"schema {migrated.found} to {migrated.now}"
+        output.say(f"{place(settings)}: {steps}: {names} {verb}")
 
 
 def _script(store: Store) -> str:

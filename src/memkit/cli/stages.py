@@ -12,7 +12,7 @@ from memkit.cli.failure import ExitCode
 from memkit.cli.opening import opened, stated
 from memkit.cli.output import Output
 from memkit.cli.transcript import read_transcript
-from memkit.cli.words import counted
+from memkit.cli.words import counted, rounded
 from memkit.errors import InvalidInput
 from memkit.memory import Recorded
 from memkit.models import ConsolidationJob, Message, Purged, Scope
@@ -49,9 +49,10 @@ def inject(  # noqa: PLR0913  # one parameter an option
     memkit inject --user alice --limit 5 --json
     """
     output = Output(as_json=as_json)
-    with opened(config, store) as memory:
+    scope = Scope(user, agent, workflow)
+    with opened(config, store, whose=scope, reads=True) as memory:
         found = memory.inject(
-            Scope(user, agent, workflow),
+            scope,
             query=query,
             limit=limit,
             min_importance=min_importance,
@@ -60,7 +61,8 @@ def inject(  # noqa: PLR0913  # one parameter an option
             kinds=kind,
         )
     if as_json:
-        output.json({"items": found.items, "degraded": found.degraded, "rendered": found.render()})
+        items = rounded(found.items)
+        output.json({"items": items, "degraded": found.degraded, "rendered": found.render()})
     elif found.items:
         output.say(found.render())
     else:
@@ -100,9 +102,12 @@ def record(  # noqa: PLR0913  # one parameter an option
     output = Output(as_json=as_json)
     messages = _given(file, text)
     done: list[Recorded] = []
-    with opened(config, store) as memory, output.progress("recording", len(messages)) as advance:
+    scope = Scope(user, agent, workflow)
+    with (
+        opened(config, store, whose=scope, makes=True) as memory,
+        output.progress("recording", len(messages)) as advance,
+    ):
         for batch in [messages] if history else _batches(messages):
-            scope = Scope(user, agent, workflow)
             done.append(
                 memory.record(scope, batch, session_id=session, history=history, revise=revise)
             )
@@ -160,8 +165,9 @@ def consolidate(  # noqa: PLR0913  # one parameter an option
     memkit consolidate --user alice --json
     """
     output = Output(as_json=as_json)
-    with opened(config, store) as memory, output.busy("consolidating"):
-        jobs = memory.consolidate(stated(user, agent, workflow))
+    scope = stated(user, agent, workflow)
+    with opened(config, store, whose=scope) as memory, output.busy("consolidating"):
+        jobs = memory.consolidate(scope)
     if as_json:
         output.json(jobs)
     else:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from memkit.models import Scope
+from memkit.models import Recalled, Scope
 
 
 def safe(text: str) -> str:
@@ -19,6 +21,14 @@ def scope_words(scope: Scope) -> str:
     """A scope as its options: `--user alice --agent coder`."""
     named = {"--user": scope.user_id, "--agent": scope.agent_id, "--workflow": scope.workflow_id}
     return " ".join(f"{option} {value}" for option, value in named.items() if value) or "(unset)"
+
+
+def rounded(found: Iterable[Recalled]) -> list[Recalled]:
+    """The same with numbers as people take them: 0.7, not what is left of it after a second."""
+    return [
+        replace(each, importance=round(each.importance, 4), score=round(each.score, 4))
+        for each in found
+    ]
 
 
 def date(moment: datetime | None) -> str:

@@ -21,6 +21,7 @@ from memkit.models import (
     Finding,
     Kind,
     MemoryItem,
+    Migrated,
     Page,
     Recalled,
     Receipt,
@@ -262,7 +263,11 @@ class Memory(Lifecycle):
     async def check(self) -> list[Finding]:
         """What an operator should know of the store and the configuration."""
         self._enter()
-        own = await self.store.check() if isinstance(self.store, Maintains) else []
+        own: list[Finding] = []
+        if isinstance(self.store, Maintains):
+            if missing := _unmade(await self.store.migrate(dry_run=True)):
+                return [missing]  # there is nothing yet that could be looked at
+            own = await self.store.check()
         return [*own, *self._retention.findings(await self.store.stats())]
 
     async def erase(self) -> None:
@@ -274,6 +279,15 @@ class Memory(Lifecycle):
         if not isinstance(self.store, Maintains):
             raise CapabilityError("erase", store=self.store.capabilities.name)
         await self.store.erase()
+
+
+def _unmade(planned: Migrated) -> Finding | None:
+    if not planned.applied:
+        return None
+    there = f"the store has schema {planned.found} of {planned.now}"
+    there, verb = (there, "mends that") if planned.found else ("there is no store yet", "makes it")
+    advice = f"`memkit migrate` {verb}, as opening a memory does unless migrate = false"
+    return Finding(level="warning", code="schema-behind", message=f"{there}; {advice}")
 
 
 def _replacement(given: str | None) -> str | None:
