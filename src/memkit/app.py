@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from memkit.plugins import Plugins
 from memkit.redact import Redactor
 from memkit.registry import Named
 from memkit.text import tokenize
+
+logger = logging.getLogger(__name__)
 
 Sort = TypeVar("Sort")
 Written = str | Mapping[str, object] | Part
@@ -154,5 +157,12 @@ async def _start(memory: Memory) -> None:
     if rules.decay_at_utc_hour is not None:
         recurring.append(Every(job=Job(stage="decay"), utc_hour=rules.decay_at_utc_hour))
     await memory.scheduler.start(memory.run, recurring=recurring)
-    if any(each.job == consolidation for each in recurring):
+    if not any(each.job == consolidation for each in recurring):
+        return
+    try:
         await memory.scheduler.submit(consolidation)
+    except Exception as exc:  # noqa: BLE001  # an agent talks without it; `check` says what piles up
+        logger.warning(
+            "the scheduler did not take the first %s job: %s",
+            *(consolidation.stage, type(exc).__name__),
+        )

@@ -175,6 +175,25 @@ class Noting:
         """Nothing to do."""
 
 
+class Refusing(Noting):
+    """A scheduler whose broker is down."""
+
+    async def submit(self, job: Job) -> None:
+        """Takes nothing."""
+        raise ConnectionError(f"a-canary: no broker for {job.stage}")
+
+
+async def test_a_scheduler_that_takes_nothing_stops_no_agent(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Memory opens and works, the log says that the first job was not taken."""
+    async with open_memory("memory://", scheduler=Refusing()) as memory:
+        await memory.remember(SCOPE, "likes tea")
+        assert len((await memory.inject(SCOPE)).items) == 1
+    assert "did not take the first consolidate job: ConnectionError" in caplog.text
+    assert "a-canary" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("settings", "rhythms"),
     [

@@ -8,7 +8,7 @@ import logging
 import time as clocks
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -138,6 +138,34 @@ async def test_a_failure_ends_nothing(
     assert len(run.jobs) == 2
     assert "ValueError" in caplog.text
     assert "a-canary" not in caplog.text
+
+
+async def test_a_clock_that_fails_ends_nothing(
+    time: Time, run: Runner, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is asked for still runs, it is logged by name and count, and the rhythm comes back."""
+    broken: list[Exception] = []
+
+    def clock() -> datetime:
+        if broken:
+            raise broken[0]
+        return time()
+
+    scheduler = BackgroundScheduler(clock=clock, sleep=time.sleep)
+    await scheduler.start(run, recurring=[HOURLY])
+    await rest()
+    broken.append(RuntimeError("a-canary"))
+    with caplog.at_level(logging.DEBUG):
+        await time.pass_(hours=1)
+        await scheduler.submit(DECAY)
+        await rest()
+        assert run.jobs == [DECAY]
+    assert "RuntimeError; 1 recurring jobs wait" in caplog.text
+    assert "a-canary" not in caplog.text
+    broken.clear()
+    await time.pass_(minutes=1)
+    assert run.jobs == [DECAY, SWEEP]
+    await scheduler.aclose()
 
 
 async def test_nothing_is_lost_to_the_garbage_collector(time: Time, run: Runner) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from memkit.contracts import Clock, Every, Job
-from memkit.errors import Closed
+from memkit.errors import Closed, ConfigError
 from memkit.models import utcnow
 from memkit_backends.schedulers.due import Recurrence
 
@@ -36,6 +37,10 @@ class BackgroundScheduler:
         concurrency: int = 2,
         drain: float = 10.0,
     ) -> None:
+        if concurrency < 1:
+            raise ConfigError(f"background: concurrency must be at least 1, not {concurrency}")
+        if not 0 <= drain < math.inf:
+            raise ConfigError(f"background: drain must be at least 0 seconds, not {drain}")
         self._clock = clock
         self._sleep = sleep
         self._concurrency = concurrency
@@ -46,6 +51,7 @@ class BackgroundScheduler:
         self._woken = asyncio.Event()
         self._main: asyncio.Task[None] | None = None
         self._is_open = False
+        self._misses = 0
 
     async def start(self, run: Run, *, recurring: Sequence[Every] = ()) -> None:
         """See `Scheduler.start`."""
@@ -79,10 +85,24 @@ class BackgroundScheduler:
         async with asyncio.TaskGroup() as group:
             while self._is_open:
                 self._woken.clear()
-                now = self._clock()
-                self._waiting |= {each.job: None for each in self._recurring if each.falls_due(now)}
+                seconds = self._look()
                 self._launch(group, run)
-                await self._pause(now)
+                await self._pause(seconds)
+
+    def _look(self) -> float:
+        """Take in what has fallen due; how many seconds until something may be again."""
+        try:
+            now = self._clock()
+            self._waiting |= {each.job: None for each in self._recurring if each.falls_due(now)}
+            until = min((each.due - now for each in self._recurring), default=_LONGEST_SLEEP)
+        except Exception as exc:  # noqa: BLE001  # a clock is anybody's; what is asked for still runs
+            self._misses += 1
+            logger.warning(
+                "the clock failed, %d times by now: %s; %d recurring jobs wait",
+                *(self._misses, type(exc).__name__, len(self._recurring)),
+            )
+            return _LONGEST_SLEEP.total_seconds()
+        return min(until, _LONGEST_SLEEP).total_seconds()
 
     def _launch(self, group: asyncio.TaskGroup, run: Run) -> None:
         free = [job for job in self._waiting if job not in self._running]
@@ -99,12 +119,10 @@ class BackgroundScheduler:
             del self._running[job]
             self._woken.set()
 
-    async def _pause(self, now: datetime) -> None:
+    async def _pause(self, seconds: float) -> None:
         """Sleep until something is due, was asked for, or has ended."""
         waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._woken.wait())]
         if self._recurring:
-            until = min(each.due for each in self._recurring) - now
-            seconds = min(until, _LONGEST_SLEEP).total_seconds()
             waits.append(asyncio.ensure_future(self._sleep(seconds)))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
