@@ -62,6 +62,8 @@ CREATE TABLE memkit.item (
     pk BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     scope_pk BIGINT NOT NULL,
     fades_at BIGINT NOT NULL,
+    ends_at BIGINT,
+    -- The earlier of the two.
     expires_at BIGINT NOT NULL,
     observed_at BIGINT NOT NULL,
     created_at BIGINT NOT NULL,
