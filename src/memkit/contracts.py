@@ -185,10 +185,12 @@ class Store(Protocol):
           without key of the scope has, reinforces that one (`reinforced`) if both are active
           or both quarantined and that one has not expired by the new one's `reinforced_at`;
           of several the one of the lowest id.
-        * `update` writes only the fields set. `supersede` acts on active items only, setting
+        * `update` writes only the columns set; with `if_fades_at`, only where the item still
+          fades then, and else it is `stale`. `supersede` acts on active items only, setting
           status, `superseded_by` and `valid_to`. `remove` deletes. `reinforce` takes the new
-          dates only if they make the item fade later, keeps the later `observed_at`, and adds
-          the sources.
+          dates only if they make the item fade later and it is pinned, or not, as they have
+          it; keeps the later `observed_at`, and adds the sources. Nothing but `update` moves
+          the item's own end (`ends_at`).
         * A change of an item that is not in `scope`, or is only added by these changes, is
           `missing`; the rest is still applied.
 

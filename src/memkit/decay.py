@@ -87,9 +87,9 @@ NEVER = Policy(factor=1)
 """The policy of pinned items."""
 
 
-def expiry(fades_at: datetime, *, created_at: datetime, ttl: timedelta | None) -> datetime:
-    """The date on which an item counts as absent: when it fades, or its time is up."""
-    return fades_at if ttl is None else min(fades_at, _shifted(created_at, ttl / DAY))
+def end(created_at: datetime, ttl: timedelta | None) -> datetime | None:
+    """When the time of what was made at `created_at` is up; None without a time to live."""
+    return None if ttl is None else _shifted(created_at, ttl / DAY)
 
 
 def _shifted(start: datetime, days: float) -> datetime:

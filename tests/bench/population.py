@@ -32,10 +32,10 @@ LAYOUT = 4
 """Raised when what is seeded changes, so that a kept folder is seeded anew."""
 
 COLUMNS = (
-    "scope_pk", "id", "status", "kind", "origin", "policy", "fades_at", "expires_at",
-    "observed_at", "content_hash", "session_id", "position", "content", "tokens", "importance",
-    "created_at", "reinforced_at", "pinned", "valid_from", "valid_to", "superseded_by", "job_id",
-    "model", "key", "value", "metadata",
+    "scope_pk", "id", "status", "kind", "origin", "policy", "fades_at", "ends_at",
+    "expires_at", "observed_at", "content_hash", "session_id", "position", "content", "tokens",
+    "importance", "created_at", "reinforced_at", "pinned", "valid_from", "valid_to",
+    "superseded_by", "job_id", "model", "key", "value", "metadata",
 )  # fmt: skip
 Row = tuple[object, ...]
 
@@ -141,9 +141,9 @@ def row_of(  # noqa: PLR0913  # what an item is made of
     item_hash = hashlib.sha256(text.encode()).hexdigest()[:32]
     session, position = f"session-{number % 50}", number % 400
     return (
-        scope_pk, id_of(number), "active", kind, "user", policy.name, fades_at, fades_at,
-        then, item_hash, session, position, text, text, importance, then, then, False, None, None,
-        None, None, None, None, "null", "{}",
+        scope_pk, id_of(number), "active", kind, "user", policy.name, fades_at, None,
+        fades_at, then, item_hash, session, position, text, text, importance, then, then, False,
+        None, None, None, None, None, None, "null", "{}",
     )  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def facts(count: int) -> list[Row]:
 def refuse_another_schema(row: Row) -> None:
     """AssertionError unless memkit itself would write a row like `row`."""
     given = dict(zip(COLUMNS, row, strict=True))
-    dates = ("created_at", "observed_at", "reinforced_at", "fades_at", "expires_at")
+    dates = ("created_at", "observed_at", "reinforced_at", "fades_at")
     told = ("id", "content", "kind", "importance", "policy", "tokens", "origin")
     content = str(given["content"])
     if (

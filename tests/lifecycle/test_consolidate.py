@@ -376,6 +376,23 @@ async def test_forgetting_overtakes_what_is_under_way(store_url: str, clock: Man
         assert (await memory.scan("items")).rows == ()
 
 
+async def test_unpinning_meets_what_is_under_way(store_url: str, clock: ManualClock) -> None:
+    """What is unpinned while it is met again fades from then on."""
+    held = Held("Ann lives in Oslo.")
+    async with opened(store_url, clock, held) as memory:
+        item = await memory.remember(SCOPE, "Ann lives in Oslo.", pinned=True)
+        await told(memory, "Ann lives in Oslo.")
+        run = asyncio.create_task(memory.consolidate())
+        await held.reached.wait()
+        freed = await memory.pin(SCOPE, item.id, pinned=False)
+        held.released.set()
+        [job] = await run
+        assert job.reinforced == 1
+        [kept] = await memory.get(SCOPE, [item.id])
+        assert (kept.pinned, kept.policy) == (False, freed.policy)
+        assert len(kept.sources) == 1
+
+
 async def test_two_at_once_do_each_thing_once(store_url: str, clock: ManualClock) -> None:
     """At most one live claim per scope, whoever asks."""
     extractor = Scripted(found("a fact"))

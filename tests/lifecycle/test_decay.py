@@ -9,9 +9,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memkit import InvalidInput, Memory, Purged, Scope, open_memory
+from memkit.decay import Policy
 from memkit.inmemory import InMemoryStore
+from memkit.models import Applied, Changes, Reinforcement
 from memkit.testing.clock import ManualClock
-from memkit.testing.values import DAY, a_message
+from memkit.testing.values import DAY, a_message, a_reinforcement
 
 pytestmark = pytest.mark.anyio
 
@@ -179,6 +181,35 @@ async def test_dates_follow_a_changed_policy(clock: ManualClock) -> None:
         clock.advance(days=10)
         [_, tea] = (await memory.inject(SCOPE)).items
         assert tea.importance == pytest.approx(0.8 * 0.9**10)
+
+
+class Overtaken(InMemoryStore):
+    """Lets an item be met again between what a rebuild read and what it writes."""
+
+    met: Reinforcement | None = None
+
+    async def apply(self, scope: Scope, changes: Changes, *, epoch: int | None = None) -> Applied:
+        """See `Store.apply`."""
+        met, self.met = self.met, None
+        if met is not None:
+            await super().apply(scope, Changes(reinforce=(met,)))
+        return await super().apply(scope, changes, epoch=epoch)
+
+
+@pytest.mark.parametrize("factor", [0.95, 0.99])
+async def test_a_rebuild_takes_nothing_back(clock: ManualClock, factor: float) -> None:
+    """What is reinforced while dates are worked out anew fades by its reinforcement."""
+    store = Overtaken()
+    async with open_memory(store=store, clock=clock) as memory:
+        told = await memory.remember(SCOPE, "likes tea", importance=0.3)
+    async with open_memory(store=store, clock=clock, decay={"factor": 0.99}) as memory:
+        clock.advance(days=1)
+        met = told.model_copy(update={"policy": Policy(factor).name})
+        store.met = a_reinforcement(met, importance=0.5, at=clock())
+        assert await memory.rebuild() == (factor == 0.95)
+        [kept] = await memory.get(SCOPE, [told.id])
+        assert (kept.importance, kept.policy) == (0.5, "0.99/0.05")
+        assert kept.fades_at == Policy(0.99).fades_at(0.5, clock())
 
 
 async def test_what_is_written_and_never_read_is_noticed(clock: ManualClock) -> None:

@@ -174,6 +174,45 @@ async def test_a_time_to_live_outlasts_every_edit(memory: Memory, clock: ManualC
     assert await memory.get(SCOPE, [told.id]) == []
 
 
+async def test_an_end_stands_where_an_item_would_have_faded_first(
+    memory: Memory, clock: ManualClock
+) -> None:
+    """What is told with a time to live ends with it, however often it is met afterwards."""
+    told = await memory.remember(SCOPE, "Is in town", importance=0.1, ttl=20 * DAY)
+    assert told.expires_at == told.fades_at < NOW + 20 * DAY
+    clock.advance(days=3)
+    for changed in (
+        await memory.remember(SCOPE, "is in TOWN", importance=0.9),
+        await memory.reinforce(SCOPE, told.id, importance=1.0),
+        await memory.update(SCOPE, told.id, kind="preference"),
+    ):
+        assert (changed.id, changed.expires_at) == (told.id, NOW + 20 * DAY)
+    clock.advance(days=17)
+    assert await memory.get(SCOPE, [told.id]) == []
+
+
+async def test_a_time_to_live_that_is_told_holds_for_what_is_there(memory: Memory) -> None:
+    """Told again with a time to live, an item ends with that."""
+    told = await memory.remember(SCOPE, "Is in town", importance=0.8)
+    again = await memory.remember(SCOPE, "is in town", ttl=DAY, pinned=True)
+    assert (again.id, again.pinned, again.expires_at) == (told.id, True, NOW + DAY)
+
+
+async def test_another_kind_has_another_time_to_live(store_url: str, clock: ManualClock) -> None:
+    """An item that becomes another kind is kept as long as that is, unless its end is its own."""
+    strategies = [
+        {"type": "custom", "name": "plan", "ttl": "3d"},
+        {"type": "custom", "name": "fact"},
+    ]
+    async with open_memory(store_url, clock=clock, strategies=strategies) as memory:
+        plan = await memory.remember(SCOPE, "Flies to Rome", kind="plan", importance=0.9)
+        brief = await memory.remember(SCOPE, "Is ill", kind="plan", importance=0.9, ttl=DAY)
+        fact = await memory.update(SCOPE, plan.id, kind="fact")
+        assert fact.expires_at == fact.fades_at > NOW + 3 * DAY
+        assert (await memory.update(SCOPE, fact.id, kind="plan")).expires_at == NOW + 3 * DAY
+        assert (await memory.update(SCOPE, brief.id, kind="fact")).expires_at == NOW + DAY
+
+
 async def test_a_strategys_time_to_live_holds_for_its_kind(
     store_url: str, clock: ManualClock
 ) -> None:

@@ -82,7 +82,7 @@ async def test_items_have_a_column_for_each_value(path: Path, store: SQLiteStore
     elsewhere = {"scope": "scope_pk", "sources": "pk"}
     fields = {elsewhere.get(name, name) for name in MemoryItem.model_fields}
     assert fields <= columns
-    assert columns - fields == {"content_hash", "session_id", "position"}
+    assert columns - fields == {"content_hash", "session_id", "position", "expires_at"}
 
 
 async def test_settings_that_durability_rests_on(path: Path) -> None:

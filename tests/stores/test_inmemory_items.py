@@ -52,7 +52,6 @@ def weighed(number: int, strength: float) -> Patch:
         reinforced_at=item.reinforced_at,
         policy=item.policy,
         fades_at=item.fades_at,
-        expires_at=item.expires_at,
     )
 
 

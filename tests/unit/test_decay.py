@@ -16,11 +16,12 @@ from memkit.decay import (
     FOREVER,
     NEVER,
     Policy,
-    expiry,
+    end,
     from_microseconds,
     microseconds,
 )
 from memkit.errors import ConfigError
+from memkit.testing.values import an_item
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 importances = st.floats(0, 1)
@@ -190,17 +191,16 @@ def test_an_item_expires_at_the_earlier_date(
 ) -> None:
     """An item is gone when it fades or when its time is up, whichever comes first."""
     ttl = None if days is None else timedelta(days=min(days, 999_999_999))
-    expires_at = expiry(fades_at, created_at=created_at, ttl=ttl)
-    assert expires_at <= fades_at
-    assert (expires_at == fades_at) == (
+    item = an_item("tea").model_copy(update={"fades_at": fades_at, "ends_at": end(created_at, ttl)})
+    assert item.expires_at <= fades_at
+    assert (item.expires_at == fades_at) == (
         ttl is None or created_at + min(ttl, 10**6 * DAY) >= fades_at
     )
 
 
 def test_a_time_to_live_ends_what_never_fades() -> None:
     """A pinned item with a time to live ends with it."""
-    expires_at = expiry(NEVER.fades_at(1.0, START), created_at=START, ttl=3 * DAY)
-    assert expires_at == START + 3 * DAY
+    assert an_item("tea", pinned=True, at=START, ttl=3 * DAY).expires_at == START + 3 * DAY
 
 
 @given(st.datetimes(datetime(1900, 1, 1), datetime(9500, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001  # the strategy adds it

@@ -170,7 +170,6 @@ def item(**changed: object) -> MemoryItem:
         "reinforced_at": NOW,
         "policy": "never",
         "fades_at": NOW,
-        "expires_at": NOW,
     }
     return MemoryItem(**{**values, **changed})
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.decay import FOREVER, NEVER, Policy, expiry
+from memkit.decay import FOREVER, NEVER, Policy
 from memkit.models import (
     Changes,
     Claim,
@@ -87,7 +87,6 @@ def an_item(content: str, number: int = 1, **fields: object) -> MemoryItem:
         "reinforced_at": then,
         "policy": policy.name,
         "fades_at": fades_at,
-        "expires_at": expiry(fades_at, created_at=then, ttl=None),
         "origin": "user",
     }
     return MemoryItem.model_validate(plain | fields)
@@ -107,8 +106,8 @@ def carried_out(items: Sequence[MemoryItem], changes: Changes) -> list[MemoryIte
         seen = max(old.observed_at, met.observed_at or old.observed_at)
         update: dict[str, object] = {"sources": sources, "observed_at": seen}
         if met.fades_at > old.fades_at:
-            update |= met.model_dump(include={"importance", "reinforced_at", "policy"})
-            update |= met.model_dump(include={"fades_at", "expires_at"})
+            dates = {"importance", "reinforced_at", "policy", "fades_at"}
+            update |= met.model_dump(include=dates)
         kept[met.id] = old.model_copy(update=update)
     return list(kept.values())
 
@@ -258,20 +257,22 @@ def test_what_is_met_again_is_reinforced() -> None:
     (strong,) = decide([Proposal(content="likes tea", importance=0.9)], known=[item]).reinforce
     assert strong.importance == 0.9
     assert strong.reinforced_at == NOW
-    assert strong.fades_at == strong.expires_at == Policy().fades_at(0.9, NOW)
+    assert strong.fades_at == Policy().fades_at(0.9, NOW)
     assert [source.key for source in strong.sources] == ["m-1", "m-2"]
 
 
 def test_reinforcing_keeps_what_the_host_decided() -> None:
     """A pinned item stays pinned, and an end that was set stays the end."""
     never = NEVER.fades_at(0.4, NOW)
-    pinned = an_item("a", policy=NEVER.name, pinned=True, fades_at=never, expires_at=never)
-    ending = an_item("b", 2, expires_at=NOW + DAY)
-    met = decide([Proposal(content="a"), Proposal(content="b")], known=[pinned, ending]).reinforce
-    assert met[0].policy == NEVER.name
-    assert met[0].importance == pytest.approx(0.5)
-    assert met[0].expires_at >= FOREVER
-    assert met[1].expires_at == NOW + DAY
+    pinned = an_item("a", policy=NEVER.name, pinned=True, fades_at=never)
+    ending = an_item("b", 2, ends_at=NOW + DAY)
+    known = [pinned, ending]
+    changes = decide([Proposal(content="a"), Proposal(content="b")], known=known)
+    met = changes.reinforce[0]
+    assert (met.policy, met.pinned) == (NEVER.name, True)
+    assert met.importance == pytest.approx(0.5)
+    assert met.fades_at >= FOREVER
+    assert carried_out(known, changes)[1].expires_at == NOW + DAY
 
 
 def test_the_same_evidence_is_no_second_meeting() -> None:

@@ -20,7 +20,9 @@ from memkit.models import (
     Supersession,
 )
 
-Fate = Literal["added", "updated", "superseded", "removed", "reinforced", "blocked", "missing"]
+Fate = Literal[
+    "added", "updated", "superseded", "removed", "reinforced", "blocked", "stale", "missing"
+]
 Became = tuple[str, Fate | None]
 """An item's id, and what became of it: nothing, where it was so already."""
 
@@ -107,8 +109,9 @@ def _update(state: State, scope: Scope, patch: Patch) -> Became:
     item = _find(state, scope, patch.id)
     if item is None:
         return patch.id, "missing"
-    values = {name: getattr(patch, name) for name in patch.model_fields_set}
-    state.put(detached(item.model_copy(update=values)))
+    if patch.is_late(item.fades_at):
+        return patch.id, "stale"
+    state.put(detached(item.model_copy(update=patch.columns)))
     return patch.id, "updated"
 
 
@@ -158,8 +161,8 @@ def _reinforce(state: State, scope: Scope, met: Reinforcement) -> Became:
         "sources": _joined(item.sources, met.sources),
         "observed_at": max(item.observed_at, met.observed_at or item.observed_at),
     }
-    if met.fades_at > item.fades_at:
-        dates = ("importance", "reinforced_at", "policy", "fades_at", "expires_at")
+    if met.pinned == item.pinned and met.fades_at > item.fades_at:
+        dates = ("importance", "reinforced_at", "policy", "fades_at")
         values |= {name: getattr(met, name) for name in dates}
     state.put(item.model_copy(update=values))
     return met.id, "reinforced"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from types import EllipsisType
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,8 @@ from pydantic import JsonValue
 
 from memkit.config import Config
 from memkit.contracts import Store
-from memkit.decay import NEVER, expiry
-from memkit.errors import InvalidInput
+from memkit.decay import end
+from memkit.errors import InvalidInput, StoreBusy
 from memkit.memory import arguments
 from memkit.memory.intake import DEEPEST
 from memkit.models import (
@@ -22,7 +23,6 @@ from memkit.models import (
     Kind,
     MemoryItem,
     Patch,
-    Reinforcement,
     Scope,
     Status,
     new_id,
@@ -35,8 +35,11 @@ if TYPE_CHECKING:
 
 LONGEST_ITEM = 10_000
 """The longest content of an item, in characters: an item is one statement, not a document."""
-_LOOKS = 8
-"""How often a write is looked at again; an eventual store may show what was before it."""
+_LOOKS = 100
+"""How often an item is looked at anew. Of those who change it at once, one succeeds each time."""
+
+Columns = Mapping[str, object]
+"""Fields of a `Patch`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +67,7 @@ class Editing:
         """See `Memory.remember`."""
         text = self._content(content)
         policy = self.config.decay.policy(self._kind(kind), pinned=pinned)
-        lasting = self.config.ttl(kind) if ttl is None else _lasting(ttl)
-        fades_at = policy.fades_at(_checked(importance), now)
+        ends_at = end(now, self.config.ttl(kind) if ttl is None else _lasting(ttl))
         item = MemoryItem(
             id=new_id(),
             scope=home,
@@ -76,8 +78,8 @@ class Editing:
             observed_at=now,
             reinforced_at=now,
             policy=policy.name,
-            fades_at=fades_at,
-            expires_at=expiry(fades_at, created_at=now, ttl=lasting),
+            fades_at=policy.fades_at(_checked(importance), now),
+            ends_at=ends_at,
             pinned=pinned,
             key=key,
             value=_exact("value", value),
@@ -87,11 +89,14 @@ class Editing:
         applied = await self.store.apply(home, Changes(add=(item,)))
         # Its key or its content may have been there before, and then so was its id.
         [item_id] = applied.added or applied.updated or applied.reinforced
-        if item_id == item.id:
+        if applied.added:
             return item
-        if pinned:
-            return await self.pin(home, item_id, pinned=True, now=now)
-        return await self._evened(home, item_id, now)
+
+        def as_told(known: MemoryItem) -> Columns:
+            told = self._pinning(known, now, pinned=True) if pinned else {}
+            return told if ttl is None else {**told, "ends_at": ends_at}
+
+        return await self._changed(home, item_id, as_told, now=None)
 
     async def update(  # noqa: PLR0913  # the fields of an item
         self,
@@ -107,41 +112,40 @@ class Editing:
         now: datetime,
     ) -> MemoryItem:
         """See `Memory.update`."""
-        item = await self.one(home, item_id, now=now)
         columns: dict[str, object] = {}
         if content is not None:
             text = self._content(content)
             columns |= {"content": text, "tokens": self._tokens(text)}
-        if kind is not None:
-            columns["kind"] = self._kind(kind)
-        if kind is not None or importance is not None:
-            columns |= self._dates(item, now, kind=kind, importance=importance)
         if metadata is not None:
             columns["metadata"] = _metadata(metadata)
         if not isinstance(value, EllipsisType):
             columns["value"] = _exact("value", value)
         if status is not None:
             columns["status"] = status
-        return await self._patched(item, columns, now)
+
+        def edited(item: MemoryItem) -> Columns:
+            if kind is None and importance is None:
+                return columns
+            dates = self._dates(item, now, importance=importance, kind=kind)
+            return {**columns, **dates, **(self._as_kind(item, kind) if kind is not None else {})}
+
+        return await self._changed(home, item_id, edited, now=now)
 
     async def pin(self, home: Scope, item_id: str, *, pinned: bool, now: datetime) -> MemoryItem:
         """See `Memory.pin`."""
-        item = await self.one(home, item_id, now=now)
-        if item.pinned == pinned:
-            return await self._evened(home, item_id, now)
-        dates = self._dates(item, now, pinned=pinned)
-        return await self._patched(item, {"pinned": pinned, **dates}, now)
+        change = partial(self._pinning, now=now, pinned=pinned)
+        return await self._changed(home, item_id, change, now=now)
 
     async def reinforce(
         self, home: Scope, item_id: str, *, importance: float | None, now: datetime
     ) -> MemoryItem:
         """See `Memory.reinforce`."""
-        item = await self.one(home, item_id, now=now)
-        wanted = item.importance if importance is None else _checked(importance)
-        dates = self._dates(item, now, importance=max(wanted, item.importance_at(now)))
-        met = Reinforcement.model_validate({"id": item.id, **dates})
-        await self.store.apply(home, Changes(reinforce=(met,)))
-        return await self._evened(home, item_id, now)
+
+        def restored(item: MemoryItem) -> Columns:
+            wanted = item.importance if importance is None else _checked(importance)
+            return self._dates(item, now, importance=max(wanted, item.importance_at(now)))
+
+        return await self._changed(home, item_id, restored, now=now)
 
     async def one(self, home: Scope, item_id: str, *, now: datetime | None) -> MemoryItem:
         """The item with this id, or `InvalidInput`; with `now`, one that has not expired."""
@@ -150,29 +154,39 @@ class Editing:
             raise InvalidInput(f"there is no item {item_id!r} in this scope")
         return found[0]
 
-    async def _patched(
-        self, item: MemoryItem, columns: Mapping[str, object], now: datetime
+    async def _changed(
+        self,
+        home: Scope,
+        item_id: str,
+        change: Callable[[MemoryItem], Columns],
+        *,
+        now: datetime | None,
     ) -> MemoryItem:
-        if not columns:
-            return item
-        patch = Patch.model_validate({"id": item.id, **columns})
-        await self.store.apply(item.scope, Changes(update=(patch,)))
-        return await self._evened(item.scope, item.id, now)
+        """The item once what `change` says of it as it stands is written; with `now`, see `one`.
 
-    async def _evened(self, home: Scope, item_id: str, now: datetime) -> MemoryItem:
-        """The item as it is kept, its dates being those of what is pinned or of what is not.
-
-        Dates are worked out from what was read before, and another may have pinned the item
-        since. Whoever writes looks again, so that the last one puts it right.
+        Somebody else may change its dates in between: then it is looked at again.
         """
         for _ in range(_LOOKS):
-            item = await self.one(home, item_id, now=None)
-            policy = self.config.decay.policy(item.kind, pinned=item.pinned)
-            if (item.policy == NEVER.name) == (policy.name == NEVER.name):
-                break
-            patch = Patch.model_validate({"id": item_id, **self._dates(item, now)})
-            await self.store.apply(home, Changes(update=(patch,)))
-        return item
+            item = await self.one(home, item_id, now=now)
+            columns = change(item)
+            if not columns:
+                return item
+            patch = Patch.model_validate({"id": item_id, **columns})
+            applied = await self.store.apply(home, Changes(update=(patch,)))
+            if not applied.stale:
+                return await self.one(home, item_id, now=None)
+        raise StoreBusy(f"item {item_id} is being changed by others; try again")
+
+    def _pinning(self, item: MemoryItem, now: datetime, *, pinned: bool) -> Columns:
+        if item.pinned == pinned:
+            return {}
+        return {"pinned": pinned, **self._dates(item, now, pinned=pinned)}
+
+    def _as_kind(self, item: MemoryItem, kind: Kind) -> Columns:
+        """Of another kind, `item` keeps an end of its own; that of its old kind was not."""
+        is_its_own = item.ends_at != end(item.created_at, self.config.ttl(item.kind))
+        ends_at = item.ends_at if is_its_own else end(item.created_at, self.config.ttl(kind))
+        return {"kind": self._kind(kind), "ends_at": ends_at}
 
     def _dates(
         self,
@@ -182,18 +196,17 @@ class Editing:
         kind: Kind | None = None,
         importance: float | None = None,
         pinned: bool | None = None,
-    ) -> dict[str, object]:
+    ) -> Columns:
         """When `item` fades with these values in place of its own, as of now."""
         kind = item.kind if kind is None else kind
         policy = self.config.decay.policy(kind, pinned=item.pinned if pinned is None else pinned)
         held = item.importance_at(now) if importance is None else _checked(importance)
-        fades_at = policy.fades_at(held, now)
         return {
             "importance": held,
             "reinforced_at": now,
             "policy": policy.name,
-            "fades_at": fades_at,
-            "expires_at": item.expiry(fades_at, ttl=self.config.ttl(kind)),
+            "fades_at": policy.fades_at(held, now),
+            "if_fades_at": item.fades_at,
         }
 
     def _content(self, content: str) -> str:

@@ -10,7 +10,8 @@ from itertools import groupby
 
 from memkit.config import Config
 from memkit.contracts import Clock, Store
-from memkit.models import Changes, Finding, MemoryItem, Patch, Purged, Stats
+from memkit.decay import Policy
+from memkit.models import Changes, Finding, MemoryItem, Patch, Purged, Scope, Stats
 
 logger = logging.getLogger(__name__)
 
@@ -50,11 +51,20 @@ class Retention:
         """See `Memory.rebuild`."""
         count = 0
         async for items in self._pages():
-            stale = [item for item in items if item.policy != self._policy_name(item)]
-            for scope, same in groupby(sorted(stale, key=_scope_key), key=lambda item: item.scope):
-                patches = tuple(self._dated(item) for item in same)
-                applied = await self.store.apply(scope, Changes(update=patches))
-                count += len(applied.updated)
+            strays = sorted(filter(self._is_stray, items), key=_scope_key)
+            for scope, same in groupby(strays, key=lambda item: item.scope):
+                count += await self._redated(scope, list(same))
+        return count
+
+    async def _redated(self, scope: Scope, strays: list[MemoryItem]) -> int:
+        """Write their dates anew; of what others change meanwhile, those that it has then."""
+        count = 0
+        while strays:
+            patches = tuple(self._dated(item) for item in strays)
+            applied = await self.store.apply(scope, Changes(update=patches))
+            count += len(applied.updated)
+            again = await self.store.get(scope, applied.stale) if applied.stale else []
+            strays = [item for item in again if self._is_stray(item)]
         return count
 
     async def _pages(self) -> AsyncIterator[tuple[MemoryItem, ...]]:
@@ -66,15 +76,17 @@ class Retention:
             if after is None:
                 return
 
-    def _policy_name(self, item: MemoryItem) -> str:
-        return self.config.decay.policy(item.kind, pinned=item.pinned).name
+    def _policy(self, item: MemoryItem) -> Policy:
+        return self.config.decay.policy(item.kind, pinned=item.pinned)
+
+    def _is_stray(self, item: MemoryItem) -> bool:
+        return item.policy != self._policy(item).name
 
     def _dated(self, item: MemoryItem) -> Patch:
         """The dates of `item` under today's policy, its importance being what it was."""
-        policy = self.config.decay.policy(item.kind, pinned=item.pinned)
+        policy = self._policy(item)
         fades_at = policy.fades_at(item.importance, item.reinforced_at)
-        expires_at = item.expiry(fades_at, ttl=self.config.ttl(item.kind))
-        return Patch(id=item.id, policy=policy.name, fades_at=fades_at, expires_at=expires_at)
+        return Patch(id=item.id, policy=policy.name, fades_at=fades_at, if_fades_at=item.fades_at)
 
     def findings(self, stats: Stats) -> Iterator[Finding]:
         """What the configuration and the store's counts do not agree on."""

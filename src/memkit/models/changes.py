@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from pydantic import AwareDatetime, Field, JsonValue
 
 from memkit.errors import InvalidInput
@@ -9,13 +11,18 @@ from memkit.models.base import Model
 from memkit.models.item import MemoryItem, Source, Status
 from memkit.models.scope import Scope
 
+_MAY_BE_NOTHING = frozenset({"value", "ends_at"})
+
 
 class Patch(Model):
     """New values for named columns of one item; what is not set stays as it is.
 
-    Only the fields in `model_fields_set` are written, so that two patches of different
-    columns never undo each other. `content` comes with its `tokens`, `importance` and every date
-    with all of them and the policy: only together do they say when an item fades.
+    Only the fields that are set are written, so that two patches of different columns never
+    undo each other. `content` comes with its `tokens`, `importance`, `reinforced_at`, `policy`
+    and `fades_at` with all four: only together do they say when an item fades.
+
+    `if_fades_at` is no column: an item that fades at another date by now is left as it is,
+    because whoever worked these values out has not seen what became of it.
     """
 
     id: str
@@ -26,18 +33,30 @@ class Patch(Model):
     reinforced_at: AwareDatetime | None = None
     policy: str | None = None
     fades_at: AwareDatetime | None = None
-    expires_at: AwareDatetime | None = None
+    ends_at: AwareDatetime | None = None
     pinned: bool | None = None
     status: Status | None = None
     value: JsonValue = None
     metadata: dict[str, JsonValue] | None = None
+    if_fades_at: AwareDatetime | None = None
+
+    @property
+    def columns(self) -> dict[str, object]:
+        """What it writes, by column."""
+        names = self.model_fields_set - {"id", "if_fades_at"}
+        return {name: getattr(self, name) for name in names}
+
+    def is_late(self, fades_at: datetime) -> bool:
+        """Whether it was meant for an item that did not fade at `fades_at` yet."""
+        return self.if_fades_at not in {None, fades_at}
 
 
 class Reinforcement(Model):
     """An item was met again: it takes these values if they make it fade later than now.
 
-    `sources` are added to its own either way, and of its `observed_at` and this one the later
-    stays.
+    They were worked out for an item that is `pinned` or is not: one that is otherwise by now
+    keeps its own. `sources` are added to its own either way, and of its `observed_at` and this
+    one the later stays.
     """
 
     id: str
@@ -45,7 +64,7 @@ class Reinforcement(Model):
     reinforced_at: AwareDatetime
     policy: str
     fades_at: AwareDatetime
-    expires_at: AwareDatetime
+    pinned: bool = False
     observed_at: AwareDatetime | None = None
     sources: tuple[Source, ...] = ()
 
@@ -58,7 +77,7 @@ class Reinforcement(Model):
             reinforced_at=item.reinforced_at,
             policy=item.policy,
             fades_at=item.fades_at,
-            expires_at=item.expires_at,
+            pinned=item.pinned,
             observed_at=item.observed_at,
             sources=item.sources,
         )
@@ -93,8 +112,8 @@ class Changes(Model):
             if item.scope != scope:
                 raise InvalidInput(f"item {item.id} belongs to another scope than its changes")
         for patch in self.update:
-            for name in patch.model_fields_set - {"value"}:
-                if getattr(patch, name) is None:
+            for name, value in patch.columns.items():
+                if value is None and name not in _MAY_BE_NOTHING:
                     raise InvalidInput(f"item {patch.id}: {name} cannot be set to nothing")
 
 
@@ -102,8 +121,9 @@ class Applied(Model):
     """What became of `Changes`, by item id.
 
     `reinforced` also lists items that absorbed an `add` with the same content. `blocked`
-    were `add`s whose content had been forgotten after they were said. `missing` were
-    changes of items that are not (or no longer) there: absent and foreign look the same.
+    were `add`s whose content had been forgotten after they were said. `stale` were patches
+    of items that fade at another date than they say. `missing` were changes of items that are
+    not (or no longer) there: absent and foreign look the same.
     """
 
     added: tuple[str, ...] = ()
@@ -112,4 +132,5 @@ class Applied(Model):
     removed: tuple[str, ...] = ()
     reinforced: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()

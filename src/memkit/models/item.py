@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import Literal
 
 from pydantic import AwareDatetime, Field, JsonValue, field_validator
 
-from memkit.decay import Policy, expiry
+from memkit.decay import Policy
 from memkit.models.base import Model
 from memkit.models.scope import Scope, check_id
 from memkit.text import fold
@@ -44,8 +44,8 @@ class MemoryItem(Model):
     """One thing remembered.
 
     `importance` holds as of `reinforced_at`. `policy` names the decay policy by which
-    `fades_at` was computed; `expires_at` is the earlier of `fades_at` and the item's own
-    time to live (see `memkit.decay`). `observed_at` is when the newest source was said.
+    `fades_at` was computed (see `memkit.decay`); `ends_at` is the end of an item's time to
+    live, however important it is. `observed_at` is when the newest source was said.
     `tokens` are the search tokens of `content`, made by core and indexed by stores.
     `key` and `value` are the caller's own: `key` is unique per scope, `value` exact JSON.
     """
@@ -60,7 +60,7 @@ class MemoryItem(Model):
     reinforced_at: AwareDatetime
     policy: str
     fades_at: AwareDatetime
-    expires_at: AwareDatetime
+    ends_at: AwareDatetime | None = None
     pinned: bool = False
     status: Status = "active"
     valid_from: AwareDatetime | None = None
@@ -89,12 +89,7 @@ class MemoryItem(Model):
         """What is left of its importance at `now`, by the policy that it carries."""
         return Policy.from_name(self.policy).importance(self.fades_at, now)
 
-    def expiry(self, fades_at: datetime, *, ttl: timedelta | None) -> datetime:
-        """When it counts as absent if from now on it fades at `fades_at`.
-
-        An end of its own, which it was given when it was made, stands; without one, `ttl` is
-        how long its kind is kept.
-        """
-        if self.expires_at < self.fades_at:
-            return min(fades_at, self.expires_at)
-        return expiry(fades_at, created_at=self.created_at, ttl=ttl)
+    @property
+    def expires_at(self) -> datetime:
+        """When it counts as absent: once it has faded, or its time is up."""
+        return self.fades_at if self.ends_at is None else min(self.fades_at, self.ends_at)

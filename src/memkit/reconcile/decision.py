@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memkit.decay import NEVER, expiry
+from memkit.decay import NEVER, end
 from memkit.models import Changes, Claim, MemoryItem, Reinforcement, Source, Status, Supersession
 from memkit.reconcile.draft import Draft, Turn
 from memkit.reconcile.rules import Rules
@@ -139,7 +139,7 @@ class Decision:
             reinforced_at=self.now,
             policy=policy.name,
             fades_at=fades_at,
-            expires_at=expiry(fades_at, created_at=self.now, ttl=ttl),
+            ends_at=end(self.now, ttl),
             status=status,
             valid_from=draft.observed_at,
             sources=draft.sources,
@@ -163,7 +163,7 @@ class Decision:
             reinforced_at=self.now,
             policy=policy.name,
             fades_at=fades_at,
-            expires_at=item.expiry(fades_at, ttl=self.rules.ttl.get(item.kind)),
+            pinned=item.pinned,
             observed_at=draft.observed_at,
             sources=sources,
         )

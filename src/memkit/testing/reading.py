@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Final, TypeVar
 
 from memkit.contracts import Store
@@ -78,14 +79,19 @@ async def contents(store: Store, scope: Scope | None = None) -> list[str]:
 
 
 async def channels(
-    store: Store, item: MemoryItem, *, scope: Scope | None = None, content: str | None = None
+    store: Store,
+    item: MemoryItem,
+    *,
+    scope: Scope | None = None,
+    content: str | None = None,
+    now: datetime = NOW,
 ) -> frozenset[str]:
     """The channels of `find` in which `item` shows, asked for in `scope` by its own words."""
     content = content or item.content
     found = await store.find(
         Query(
             scopes=(scope or item.scope,),
-            now=NOW,
+            now=now,
             strongest=1000,
             tokens=tuple(tokens_of(content).split()),
             exact=(content_hash(content),),

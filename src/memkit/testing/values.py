@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from memkit.decay import NEVER, Policy, expiry
+from memkit.decay import NEVER, Policy, end
 from memkit.models import (
     Episode,
     MemoryItem,
@@ -120,7 +120,7 @@ def an_item(  # noqa: PLR0913  # a test names those it cares about
         reinforced_at=at,
         policy=policy.name,
         fades_at=fades_at,
-        expires_at=expiry(fades_at, created_at=at, ttl=ttl),
+        ends_at=end(at, ttl),
         pinned=pinned,
         status=status,
         sources=tuple(sources),
@@ -143,7 +143,7 @@ def a_reinforcement(
         reinforced_at=at,
         policy=item.policy,
         fades_at=fades_at,
-        expires_at=fades_at,
+        pinned=item.pinned,
         sources=tuple(sources),
     )
 

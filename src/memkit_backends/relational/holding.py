@@ -23,7 +23,9 @@ from memkit.models import (
     Supersession,
 )
 
-Fate = Literal["added", "updated", "superseded", "removed", "reinforced", "blocked", "missing"]
+Fate = Literal[
+    "added", "updated", "superseded", "removed", "reinforced", "blocked", "stale", "missing"
+]
 Became = tuple[str, Fate | None]
 """An item's id, and what became of it: nothing, where it was so already."""
 
@@ -107,8 +109,9 @@ class Holding:
         item = self.items.get(patch.id)
         if item is None or patch.id in new:
             return patch.id, "missing"
-        values = {name: getattr(patch, name) for name in patch.model_fields_set}
-        self._put(item.model_copy(update=values))
+        if patch.is_late(item.fades_at):
+            return patch.id, "stale"
+        self._put(item.model_copy(update=patch.columns))
         return patch.id, "updated"
 
     def _add(self, item: MemoryItem) -> Became:
@@ -155,8 +158,8 @@ class Holding:
             "sources": _joined(item.sources, met.sources),
             "observed_at": max(item.observed_at, met.observed_at or item.observed_at),
         }
-        if met.fades_at > item.fades_at:
-            dates = ("importance", "reinforced_at", "policy", "fades_at", "expires_at")
+        if met.pinned == item.pinned and met.fades_at > item.fades_at:
+            dates = ("importance", "reinforced_at", "policy", "fades_at")
             values |= {name: getattr(met, name) for name in dates}
         self._put(item.model_copy(update=values))
         return met.id, "reinforced"

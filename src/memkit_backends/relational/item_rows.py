@@ -16,7 +16,7 @@ from memkit_backends.relational.driver import Parameters, Row
 
 ITEM: Final[LiteralString] = """
        item.pk, item.id, scope.key, item.status, item.kind, item.origin, item.policy,
-       item.fades_at, item.expires_at, item.observed_at, item.content, item.tokens,
+       item.fades_at, item.ends_at, item.observed_at, item.content, item.tokens,
        item.importance, item.created_at, item.reinforced_at, item.pinned, item.valid_from,
        item.valid_to, item.superseded_by, item.job_id, item.model, item.key, item.value,
        item.metadata
@@ -28,7 +28,7 @@ ITEM: Final[LiteralString] = """
 def item_of(row: Row, sources: Sequence[Source]) -> MemoryItem:
     """The item that a row of ITEM columns and its sources make."""
     (_, item_id, scope, status, kind, origin, policy, *rest) = row
-    (fades_at, expires_at, observed_at, content, tokens, importance, *rest) = rest
+    (fades_at, ends_at, observed_at, content, tokens, importance, *rest) = rest
     (created_at, reinforced_at, pinned, valid_from, valid_to, superseded_by, *rest) = rest
     (job_id, model, key, value, metadata) = rest
     return MemoryItem(
@@ -39,7 +39,7 @@ def item_of(row: Row, sources: Sequence[Source]) -> MemoryItem:
         origin=origin,
         policy=policy,
         fades_at=from_microseconds(fades_at),
-        expires_at=from_microseconds(expires_at),
+        ends_at=_date(ends_at),
         observed_at=from_microseconds(observed_at),
         content=content,
         tokens=tokens,
@@ -69,6 +69,7 @@ def columns_of(item: MemoryItem) -> Parameters:
         "origin": item.origin,
         "policy": item.policy,
         "fades_at": microseconds(item.fades_at),
+        "ends_at": _stamp(item.ends_at),
         "expires_at": microseconds(item.expires_at),
         "observed_at": microseconds(item.observed_at),
         "content_hash": item.content_hash,

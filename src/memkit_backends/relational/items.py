@@ -197,7 +197,8 @@ async def _rewrite(tx: Transaction, pk: int, before: MemoryItem, item: MemoryIte
         """
         UPDATE item
            SET status = :status, kind = :kind, origin = :origin, policy = :policy,
-               fades_at = :fades_at, expires_at = :expires_at, observed_at = :observed_at,
+               fades_at = :fades_at, ends_at = :ends_at, expires_at = :expires_at,
+               observed_at = :observed_at,
                content_hash = :content_hash, session_id = :session_id, position = :position,
                content = :content, tokens = :tokens, importance = :importance,
                created_at = :created_at, reinforced_at = :reinforced_at, pinned = :pinned,
@@ -223,12 +224,12 @@ async def _insert(
     await tx.execute_many(
         """
         INSERT INTO item
-               (id, scope_pk, status, kind, origin, policy, fades_at, expires_at, observed_at,
-                content_hash, session_id, position, content, tokens, importance, created_at,
-                reinforced_at, pinned, valid_from, valid_to, superseded_by, job_id, model, key,
-                value, metadata)
-        VALUES (:id, :scope_pk, :status, :kind, :origin, :policy, :fades_at, :expires_at,
-                :observed_at, :content_hash, :session_id, :position, :content, :tokens,
+               (id, scope_pk, status, kind, origin, policy, fades_at, ends_at, expires_at,
+                observed_at, content_hash, session_id, position, content, tokens, importance,
+                created_at, reinforced_at, pinned, valid_from, valid_to, superseded_by,
+                job_id, model, key, value, metadata)
+        VALUES (:id, :scope_pk, :status, :kind, :origin, :policy, :fades_at, :ends_at,
+                :expires_at, :observed_at, :content_hash, :session_id, :position, :content, :tokens,
                 :importance, :created_at, :reinforced_at, :pinned, :valid_from, :valid_to,
                 :superseded_by, :job_id, :model, :key, :value, :metadata)
         """,

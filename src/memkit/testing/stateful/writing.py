@@ -22,7 +22,7 @@ from memkit.models import (
 from memkit.testing.stateful import alike, material
 from memkit.testing.stateful.ground import Ground, pick, picked
 from memkit.testing.stateful.material import SCOPES, marked
-from memkit.testing.values import a_message, a_reinforcement, an_episode, an_item, tokens_of
+from memkit.testing.values import DAY, a_message, a_reinforcement, an_episode, an_item, tokens_of
 
 MINUTE = timedelta(minutes=1)
 
@@ -56,7 +56,7 @@ drafts = st.builds(
     status=st.sampled_from(("active", "active", "active", "superseded", "quarantined")),
     sources=st.lists(material.places, max_size=2),
 )
-Edit = Literal["reword", "empty", "hide", "end", "remove", "meet"]
+Edit = Literal["reword", "empty", "hide", "date", "end", "remove", "meet"]
 edits = st.sampled_from(get_args(Edit))
 Choice = Literal["none", "right", "wrong"]
 choices = st.sampled_from(("none", "none", "right", "wrong"))
@@ -188,11 +188,15 @@ class Writing(Ground):
                 "reword": {"content": content, "tokens": tokens_of(content)},
                 "empty": {"value": None, "importance": importance},
                 "hide": {"status": "quarantined"},
+                "date": {"ends_at": now + DAY if importance else None, "importance": importance},
             }
             changes = Changes(
                 add=tuple(self.drawn(each, scope) for each in added),
                 update=tuple(
-                    Patch.model_validate({"id": item.id, **values[edit]})
+                    Patch.model_validate(
+                        {"id": item.id, **values[edit]}
+                        | ({"if_fades_at": item.fades_at} if edit == "date" else {})
+                    )
                     for edit, item in chosen
                     if edit in values
                 ),

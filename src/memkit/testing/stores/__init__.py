@@ -1,18 +1,20 @@
 """`StoreConformance`: what every store must do, as tests.
 
-A third party's whole test file:
+A whole test file, here for the store in memory. What a store reads its own time from is given
+to it as it takes it; `reopen(store, clock)` is for those that are durable.
 
-    from memkit.testing.stores import StoreConformance
-    from my_plugin import MyStore
+    from memkit.inmemory import InMemoryStore
+    from memkit.testing import StoreConformance
 
     class TestMyStore(StoreConformance):
         async def open_store(self, clock):
-            return MyStore(clock=clock)
+            return InMemoryStore(lease_clock=clock)
 """
 
 from memkit.testing.stores.adding import AddingRules
 from memkit.testing.stores.append import AppendRules
 from memkit.testing.stores.changing import ChangingRules
+from memkit.testing.stores.dating import DatingRules
 from memkit.testing.stores.finding import FindingRules
 from memkit.testing.stores.forgetting import ForgettingRules
 from memkit.testing.stores.keeping import KeepingRules
@@ -27,6 +29,7 @@ class StoreConformance(
     AppendRules,
     AddingRules,
     ChangingRules,
+    DatingRules,
     FindingRules,
     ReadingRules,
     ForgettingRules,

@@ -33,7 +33,7 @@ WHOLE = MemoryItem(
     reinforced_at=(NOW - MINUTE).astimezone(timezone(timedelta(hours=5, minutes=45))),
     policy=Policy(0.9, 0.1).name,
     fades_at=NOW + 3 * DAY,
-    expires_at=NOW + 2 * DAY,
+    ends_at=NOW + 2 * DAY,
     status="quarantined",
     valid_from=NOW - 40 * DAY,
     valid_to=NOW + 400 * DAY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memkit.contracts import Clock
-from memkit.models import Applied, Changes, MemoryItem, Scope
+from memkit.models import Applied, Changes, MemoryItem, Reinforcement, Scope
 from memkit.testing.wrong.store import Wrong
 
 
@@ -152,9 +152,12 @@ class TakesAnyReinforcement(Wrong):
         """Writes the new date without comparing."""
         applied = await super().apply(scope, changes, epoch=epoch)
         for each in changes.reinforce:
-            if each.id in applied.reinforced and not self._state.items[each.id].pinned:
+            if each.id in applied.reinforced and not self._is_pinned(each):
                 self.rewrite(each.id, fades_at=each.fades_at)
         return applied
+
+    def _is_pinned(self, met: Reinforcement) -> bool:
+        return met.pinned or self._state.items[met.id].pinned
 
 
 class DoublesSources(Wrong):

@@ -148,7 +148,7 @@ def _met(known: MemoryItem, new: MemoryItem) -> Reinforcement:
         reinforced_at=new.reinforced_at,
         policy=new.policy,
         fades_at=new.fades_at,
-        expires_at=new.expires_at,
+        pinned=new.pinned,
     )
 
 
