@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Literal
 
 import pytest
@@ -203,14 +202,3 @@ def test_what_was_kept_is_handed_in_again_unchanged() -> None:
     again = rules.keep(once)
     assert again.message is not None
     assert again.message.digest == once.digest
-    assert rules.keep(message).message is once
-
-
-def test_messages_are_not_kept_alive() -> None:
-    """What is remembered of a message goes with the message."""
-    rules = intake()
-    for number in range(100):
-        rules.keep(a_message(f"message {number}"))
-        rules.keep(a_message(f"card {CARD}, {number}"))
-    gc.collect()
-    assert not rules._known

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Protocol
 
-from memkit.models import Message, Tail, key_hash
+from memkit.models import Tail, key_hash
 
 _SURE = 2
 """So many messages in a row are hardly a coincidence; one "ok" may be."""
@@ -21,7 +22,16 @@ _CERTAIN = 4
 """Nobody says so many messages in a row over again."""
 
 
-def unrecorded(tail: Tail, history: Sequence[Message]) -> list[int]:
+class Comparable(Protocol):
+    """What is known of a message of the history: a `Message`, or less."""
+
+    @property
+    def digest(self) -> str: ...
+    @property
+    def key(self) -> str | None: ...
+
+
+def unrecorded(tail: Tail, history: Sequence[Comparable]) -> list[int]:
     """The places in `history` of what has to be stored, in order.
 
     A key that is recorded decides: equal content is known, other content is a revision and
@@ -54,7 +64,9 @@ def unrecorded(tail: Tail, history: Sequence[Message]) -> list[int]:
     ]
 
 
-def _known_keys(places: Mapping[str, int], history: Sequence[Message]) -> Iterator[tuple[int, int]]:
+def _known_keys(
+    places: Mapping[str, int], history: Sequence[Comparable]
+) -> Iterator[tuple[int, int]]:
     """Where in the history a recorded key stands, and where it was recorded."""
     for at, message in enumerate(history):
         if message.key is not None:

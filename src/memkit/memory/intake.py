@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,48 +22,58 @@ from memkit.models import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from memkit.models.message import ROLES, spoken
 from memkit.render import strip_blocks
 from memkit.text import clean
 
 if TYPE_CHECKING:
     from memkit.redact import Redactor
 
+Said = Message | Mapping[str, object]
+"""A message as `record` takes it: a `Message`, or a mapping with its fields."""
+
 DEEPEST = 64
 """How many levels of JSON are taken."""
+_ROLE_AND_CONTENT = 2
 _LONGEST_SECRET = 4096
 _ABSURD = 10
 """So many times the longest message: refused, not cut."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Kept:
     """What is kept of one message; `message` of None is nothing."""
 
     message: Message | None
-    flags: frozenset[EpisodeFlag] = frozenset()
+    flags: AbstractSet[EpisodeFlag] = frozenset()
 
 
 class Intake:
-    """Decides what is kept of messages, once for each: a history is handed in every turn."""
+    """Decides what is kept of messages."""
 
     def __init__(self, rules: RecordRules, redactor: Redactor | None) -> None:
         self._rules = rules
         self._redactor = redactor
-        self._known: dict[int, tuple[weakref.ref[Message], Kept | None]] = {}
 
-    def keep(self, given: Message | Mapping[str, object]) -> Kept:
+    def keep(self, given: Said) -> Kept:
         """What is kept of `given`; `InvalidInput` if it is no message, or an absurd one."""
-        if not isinstance(given, Message):
-            return self._washed(_message(given))
-        place = id(given)
-        if place not in self._known:
-            kept = self._washed(given)
-            # As long as the caller's own object lives, and no longer. What is kept as it is
-            # is not referred to, or it would live for ever.
-            remembered = weakref.ref(given, lambda _: self._known.pop(place, None))
-            unchanged = kept.message is given and not kept.flags
-            self._known[place] = remembered, None if unchanged else kept
-        return self._known[place][1] or Kept(given)
+        message = given if isinstance(given, Message) else _message(given)
+        text = _only_text(message)
+        if text is not None and self._is_kept_as_it_is(text):
+            return Kept(message)
+        return self._washed(message)
+
+    def _is_kept_as_it_is(self, text: str) -> bool:
+        return (
+            len(text) <= self._rules.max_message_characters
+            and not text.isspace()
+            and text != ""
+            and strip_blocks(text) == text
+            and not clean(text)[1]
+            and (
+                self._redactor is None or self._redactor.redact(text, where="episode") == (text, 0)
+            )
+        )
 
     def _washed(self, message: Message) -> Kept:
         if sum(map(len, _texts(message))) > _ABSURD * self._rules.max_message_characters:
@@ -72,13 +82,27 @@ class Intake:
                 "record it in parts, or by reference (record.max_message_characters)"
             )
         wash = _Wash(self._rules, self._redactor)
-        return Kept(wash.message(message), frozenset(wash.flags))
+        return Kept(wash.message(message), wash.flags)
 
 
-def _message(given: object) -> Message:
+def _message(given: Mapping[str, object]) -> Message:
     if not isinstance(given, Mapping):
         raise InvalidInput(f"a message must be a Message or a mapping, not {type(given).__name__}")
+    if len(given) == _ROLE_AND_CONTENT:
+        role, text = given.get("role"), given.get("content")
+        # As most are, and nothing is left to be validated.
+        if type(text) is str and role in ROLES:
+            return spoken(role, text)
     return Message.model_validate(dict(given))
+
+
+def _only_text(message: Message) -> str | None:
+    """The text of a message that is nothing else."""
+    if len(message.content) == 1 and message.name is None and not message.metadata:
+        [block] = message.content
+        if isinstance(block, TextBlock) and not block.extra:
+            return block.text
+    return None
 
 
 def _texts(message: Message) -> Iterator[str]:

@@ -12,7 +12,8 @@ from memkit.config import Config
 from memkit.contracts import Store
 from memkit.errors import InvalidInput, StoreBusy
 from memkit.memory.alignment import unrecorded
-from memkit.memory.intake import Intake, Kept
+from memkit.memory.intake import Intake, Kept, Said
+from memkit.memory.recognition import Recognition, Seen
 from memkit.models import (
     Appended,
     Episode,
@@ -23,13 +24,14 @@ from memkit.models import (
     check_id,
     new_id,
 )
+from memkit.models.base import unchecked
+from memkit.models.message import dated
 from memkit.text import estimate_tokens
 
 if TYPE_CHECKING:
     from memkit.redact import Redactor
 
-Said = Message | Mapping[str, object]
-"""A message as `record` takes it: a `Message`, or a mapping with its fields."""
+__all__ = ["Recorded", "Recording", "Said"]
 
 _SESSIONS = 256
 """Sessions whose end is remembered between calls, which spares reading it."""
@@ -74,6 +76,7 @@ class Recording:
         self._store = store
         self._config = config
         self._intake = Intake(config.record, redactor)
+        self._recognition = Recognition(self._intake)
         self._make_id = make_id
         self._tails: OrderedDict[tuple[Scope, str], Tail] = OrderedDict()
 
@@ -88,8 +91,12 @@ class Recording:
         now: datetime,
     ) -> Recorded:
         """See `Memory.record`."""
-        kept = self._kept(messages)
-        blank = Episode(
+        given = self._given(messages)
+        # Before anything is asked of the store, so that a wrong call is told so in any case.
+        seen = self._recognition.see(given) if history else []
+        kept = [] if history else [self._intake.keep(each) for each in given]
+        blank = unchecked(
+            Episode,
             id=self._make_id(),
             scope=scope,
             home=self._config.scope.home(scope),
@@ -97,17 +104,20 @@ class Recording:
             messages=(),
             recorded_at=now,
             expires_at=self._expiry(now),
+            position=0,
+            tokens=0,
+            flags=(),
         )
         if history:
-            return await self._align(blank, kept, revise=revise)
-        if not kept:
+            return await self._align(blank, given, seen, revise=revise)
+        episode = self._filled(blank, kept)
+        if not episode.messages:
             head = (await self._store.tail(scope, session_id, limit=1)).head
             return Recorded(episode_id=None, new=0, skipped=0, revised=0, head=head)
-        episode = self._filled(blank, kept)
         [appended] = await self._store.append([episode], revise=revise)
         return _recorded(appended, episode)
 
-    def _kept(self, messages: Iterable[Said]) -> list[Kept]:
+    def _given(self, messages: Iterable[Said]) -> list[Said]:
         is_one = isinstance(messages, (str, bytes, Mapping, Message))
         if is_one or not isinstance(messages, Iterable):
             raise InvalidInput("record takes a sequence of messages")
@@ -117,54 +127,59 @@ class Recording:
             raise InvalidInput(
                 f"{len(given)} messages in one call; at most {most} are taken (record.max_messages)"
             )
-        kept = [self._intake.keep(each) for each in given]
-        return [each for each in kept if each.message is not None]
+        return given
 
     def _expiry(self, now: datetime) -> datetime | None:
         ttl = self._config.decay.episode_ttl
         return None if ttl is None else now + ttl
 
-    async def _align(self, blank: Episode, kept: Sequence[Kept], *, revise: bool) -> Recorded:
+    async def _align(
+        self, blank: Episode, given: Sequence[Said], seen: Sequence[Seen], *, revise: bool
+    ) -> Recorded:
         """Store what the session lacks, provided that it still ends where that was seen."""
-        messages = [each.message for each in kept if each.message is not None]
+        said = [place for place, each in enumerate(seen) if each.digest]
+        history = [seen[place] for place in said]
         session = (blank.scope, blank.session_id)
         # Edits lengthen a session beyond its history.
-        reach = max(2 * len(messages), _LEAST_TAIL)
+        reach = max(2 * len(history), _LEAST_TAIL)
         for _ in range(_TRIES):
             tail = await self._tail(session, reach)
-            places = unrecorded(tail, messages)
+            places = unrecorded(tail, history)
+            known = len(history) - len(places)
             if not places:
-                return Recorded(
-                    episode_id=None, new=0, skipped=len(messages), revised=0, head=tail.head
-                )
-            episode = self._filled(blank, [kept[place] for place in places])
+                return Recorded(episode_id=None, new=0, skipped=known, revised=0, head=tail.head)
+            kept = [
+                history[place].kept or self._intake.keep(given[said[place]]) for place in places
+            ]
+            episode = self._filled(blank, kept)
             [appended] = await self._store.append([episode], expected_head=tail.head, revise=revise)
             self._remember(session, tail, episode, appended, reach=reach)
             if not appended.stale:
-                known = len(messages) - len(places)
                 return _recorded(appended, episode, known=known)
         raise StoreBusy(
             f"session {blank.session_id!r} grew {_TRIES} times while one history was aligned; "
             "nothing was stored, try again"
         )
 
-    def _filled(self, blank: Episode, kept: Sequence[Kept]) -> Episode:
+    def _filled(self, blank: Episode, kept: Iterable[Kept]) -> Episode:
         """The episode of what is kept, each message with its time."""
-        messages = tuple(
-            each.message
-            if each.message.time is not None
-            else each.message.model_copy(update={"time": blank.recorded_at})
-            for each in kept
-            if each.message is not None
-        )
+        messages: list[Message] = []
+        flags: set[EpisodeFlag] = set()
+        length = tokens = 0
+        for each in kept:
+            if each.message is None:
+                continue
+            is_dated = each.message.time is not None
+            messages.append(each.message if is_dated else dated(each.message, blank.recorded_at))
+            flags.update(each.flags)
+            text = each.message.text
+            length += len(text)
+            tokens += _ROLE_TOKENS + estimate_tokens(text)
         most = _ABSURD * self._config.record.max_message_characters
-        if sum(len(each.text) for each in messages) > most:
+        if length > most:
             raise InvalidInput(f"over {most} characters of text in one call; record it in parts")
-        flags = frozenset[EpisodeFlag]().union(*(each.flags for each in kept))
-        tokens = sum(_ROLE_TOKENS + estimate_tokens(each.text) for each in messages)
-        return blank.model_copy(
-            update={"messages": messages, "flags": tuple(sorted(flags)), "tokens": tokens}
-        )
+        values = {"messages": tuple(messages), "flags": tuple(sorted(flags)), "tokens": tokens}
+        return unchecked(Episode, **{**blank.__dict__, **values})
 
     async def _tail(self, session: tuple[Scope, str], reach: int) -> Tail:
         known = self._tails.get(session)

@@ -6,8 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
@@ -41,6 +40,23 @@ class Model(BaseModel):
             raise InvalidInput(_advice(cls.__name__, exc)) from None
 
 
+Value = TypeVar("Value", bound=Model)
+
+
+def unchecked(kind: type[Value], **fields: object) -> Value:
+    """A value whose fields, all of them, are known to be right.
+
+    Made as pydantic makes a copy, at a fifth of the price of a validation.
+    """
+    value = kind.__new__(kind)
+    put = object.__setattr__
+    put(value, "__dict__", fields)
+    put(value, "__pydantic_fields_set__", set(kind.__pydantic_fields__))
+    put(value, "__pydantic_extra__", None)
+    put(value, "__pydantic_private__", None)
+    return value
+
+
 def _advice(name: str, error: ValidationError) -> str:
     problems = error.errors(include_input=False, include_context=False, include_url=False)
     # The one message of pydantic that quotes what it was given.
@@ -67,10 +83,10 @@ def new_id() -> str:
     """
     milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
     fraction = nanoseconds * 4096 // 1_000_000
-    head = (milliseconds << 16 | 0x7000 | fraction).to_bytes(8, "big")
-    tail = bytearray(os.urandom(8))
-    tail[0] = 0x80 | (tail[0] & 0x3F)
-    return str(UUID(bytes=head + bytes(tail)))
+    head = milliseconds << 16 | 0x7000 | fraction
+    tail = int.from_bytes(os.urandom(8), "big") & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+    digits = f"{head:016x}{tail:016x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def utcnow() -> datetime:

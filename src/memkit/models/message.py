@@ -6,17 +6,18 @@ import hashlib
 import json
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AwareDatetime, Field, JsonValue, field_validator
 
 from memkit.errors import InvalidInput
-from memkit.models.base import Model
+from memkit.models.base import Model, unchecked
 from memkit.models.scope import Scope, check_id
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 Role = Literal["user", "assistant", "system", "tool"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class Block(Model):
@@ -113,7 +114,7 @@ class Message(Model):
     @cached_property
     def text(self) -> str:
         """What a reader sees: the text blocks, one to a line."""
-        return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
+        return "\n".join([block.text for block in self.content if isinstance(block, TextBlock)])
 
     @cached_property
     def digest(self) -> str:
@@ -121,9 +122,31 @@ class Message(Model):
 
         Neither key nor time nor metadata takes part: frameworks mint those anew.
         """
-        said = [self.role, self.name, [block.model_dump(mode="json") for block in self.content]]
+        name = "null" if self.name is None else _CANONICAL.encode(self.name)
+        content = ",".join([_canonical(block) for block in self.content])
+        said = f'["{self.role}",{name},[{content}]]'
         # ASCII escapes keep a lone surrogate encodable.
-        return hashlib.sha256(_CANONICAL.encode(said).encode()).hexdigest()[:16]
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _canonical(block: ContentBlock) -> str:
+    """The one JSON of a block: sorted names, no blanks, ASCII."""
+    if isinstance(block, TextBlock) and not block.extra:
+        return f'{{"extra":{{}},"text":{_CANONICAL.encode(block.text)},"type":"text"}}'
+    return _CANONICAL.encode(block.model_dump(mode="json"))
+
+
+def spoken(role: Role, text: str) -> Message:
+    """A message of one text and nothing else."""
+    block = unchecked(TextBlock, extra={}, type="text", text=text)
+    return unchecked(
+        Message, role=role, content=(block,), key=None, time=None, name=None, metadata={}
+    )
+
+
+def dated(message: Message, time: datetime) -> Message:
+    """The message, said at `time`; its text and digest go by other fields and are kept."""
+    return unchecked(type(message), **{**message.__dict__, "time": time})
 
 
 def key_hash(key: str) -> str:
