@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from memkit.contracts import Store
-from memkit.testing.history import Event, Kind, Stage, check
+from memkit.testing.history import HistoryEvent, Kind, Stage, check
 from memkit.testing.reading import all_episodes, all_items
 from tests.gates.telling import FACTS
 from tests.gates.verdict import Verdict
@@ -33,7 +33,7 @@ class Holdings:
 class Account:
     """The history of one memory as those saw it who used it, be they many."""
 
-    events: list[Event] = field(default_factory=list)
+    events: list[HistoryEvent] = field(default_factory=list)
     _open: dict[tuple[Kind, str], int] = field(default_factory=dict)
 
     def note(self, stage: Stage, kind: Kind, key: str) -> None:
@@ -41,7 +41,7 @@ class Account:
         if stage == "invoke":
             self._open[kind, key] = len(self.events)
         operation = self._open[kind, key]
-        self.events.append(Event(operation=operation, kind=kind, stage=stage, key=key))
+        self.events.append(HistoryEvent(operation=operation, kind=kind, stage=stage, key=key))
 
     def read(self, lines: Iterable[str]) -> None:
         """Note what a child has said, in lines such as "ok add message-1"."""

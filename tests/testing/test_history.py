@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.testing.history import Event, Kind, Stage, check
+from memkit.testing.history import HistoryEvent, Kind, Stage, check
 
 ADD, FORGET = ("add", "forget")
 
 
-def history(*lines: str) -> list[Event]:
+def history(*lines: str) -> list[HistoryEvent]:
     """`"1 add invoke"`: operation, kind and stage, each of the key "a" unless a fourth names it."""
     return [_event(*line.split()) for line in lines]
 
 
-def _event(operation: str, kind: Kind, stage: Stage, key: str = "a") -> Event:
-    return Event(operation=int(operation), kind=kind, stage=stage, key=key)
+def _event(operation: str, kind: Kind, stage: Stage, key: str = "a") -> HistoryEvent:
+    return HistoryEvent(operation=int(operation), kind=kind, stage=stage, key=key)
 
 
-def added(outcome: str) -> list[Event]:
+def added(outcome: str) -> list[HistoryEvent]:
     """One add and what became of it."""
     return history("1 add invoke", f"1 add {outcome}")
 
@@ -45,7 +45,7 @@ def added(outcome: str) -> list[Event]:
     ids=str,
 )
 def test_an_add_stands_as_it_was_answered(
-    events: list[Event], final: Sequence[str], expected: list[str]
+    events: list[HistoryEvent], final: Sequence[str], expected: list[str]
 ) -> None:
     """Acknowledged is there once, failed is not there, unknown may be either, once."""
     assert [each.what for each in check(events, final)] == expected
@@ -108,11 +108,11 @@ def test_what_one_caller_did_in_order_is_never_blamed(
     operations: list[tuple[Kind, Stage, str, bool]],
 ) -> None:
     """A memory that does what it answers, one call after the other, has no violation."""
-    events: list[Event] = []
+    events: list[HistoryEvent] = []
     held: set[str] = set()
     for number, (kind, outcome, key, took_effect) in enumerate(operations):
-        events.append(Event(operation=number, kind=kind, stage="invoke", key=key))
-        events.append(Event(operation=number, kind=kind, stage=outcome, key=key))
+        events.append(HistoryEvent(operation=number, kind=kind, stage="invoke", key=key))
+        events.append(HistoryEvent(operation=number, kind=kind, stage=outcome, key=key))
         if outcome == "ok" or (outcome == "unknown" and took_effect):
             held = held | {key} if kind == "add" else held - {key}
     assert check(events, held) == []

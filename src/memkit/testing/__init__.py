@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memkit.testing.eventual import EventualStore
     from memkit.testing.extractors import ExtractorConformance
     from memkit.testing.faults import Failpoints, Faulty, faulty
-    from memkit.testing.history import Event, Violation, check
+    from memkit.testing.history import HistoryEvent, Violation, check
     from memkit.testing.ledgers import LedgerConformance
     from memkit.testing.maintenance import MaintainsConformance
     from memkit.testing.patience import eventually
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from memkit.testing.verdicts import Verdict, judge
 
 __all__ = [
-    "Event",
     "EventualStore",
     "ExtractorConformance",
     "Failpoints",
     "Faulty",
+    "HistoryEvent",
     "LedgerConformance",
     "MaintainsConformance",
     "ManualClock",
@@ -51,11 +51,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Event": "history",
     "EventualStore": "eventual",
     "ExtractorConformance": "extractors",
     "Failpoints": "faults",
     "Faulty": "faults",
+    "HistoryEvent": "history",
     "LedgerConformance": "ledgers",
     "MaintainsConformance": "maintenance",
     "ManualClock": "clock",

@@ -1,8 +1,13 @@
 """`ExtractorConformance`: what every extractor must do, as tests.
 
-class TestMyExtractor(ExtractorConformance):
-    async def open_extractor(self):
-        return MyExtractor()
+A whole test file:
+
+    from memkit.testing import ExtractorConformance
+    from memkit_backends.extractors.verbatim import VerbatimExtractor
+
+    class TestMyExtractor(ExtractorConformance):
+        async def open_extractor(self):
+            return VerbatimExtractor()
 """
 
 from __future__ import annotations

@@ -3,10 +3,29 @@
 A run without faults counts the places; then each is made to fail in turn, and the end must be
 the same as without:
 
-    points = Failpoints()
-    await story(await open_store(failpoint=points))
-    for number, name in enumerate(points.passed, start=1):
-        await story(await open_store(failpoint=Failpoints(fail_at=number)))
+    from contextlib import suppress
+
+    from memkit import StoreUnavailable
+    from memkit.testing import Failpoints, an_episode
+    from memkit_backends.sqlite import open_store
+
+    async def again(work):
+        with suppress(StoreUnavailable):
+            return await work()
+        return await work()
+
+    async def story(points):
+        store = await open_store("sqlite://:memory:", failpoint=points)
+        await again(lambda: store.append([an_episode("I moved to Oslo.", keys=["k1"])]))
+        found = await again(store.stats)
+        await store.aclose()
+        return found.messages
+
+    async def test_recorded_once_wherever_it_fails():
+        points = Failpoints()
+        assert await story(points) == 1
+        for number, _ in enumerate(points.passed, start=1):
+            assert await story(Failpoints(fail_at=number)) == 1
 """
 
 from __future__ import annotations

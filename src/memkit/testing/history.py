@@ -18,7 +18,7 @@ Stage = Literal["invoke", "ok", "fail", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class HistoryEvent:
     """One line of a history. `operation` ties an `invoke` to what became of it."""
 
     operation: int
@@ -50,7 +50,7 @@ class _Operation:
     end: int | None
 
 
-def check(history: Sequence[Event], final: Iterable[str]) -> list[Violation]:
+def check(history: Sequence[HistoryEvent], final: Iterable[str]) -> list[Violation]:
     """Every key of `final` (each as often as it is there) against `history`."""
     present = Counter(final)
     operations = _operations(history)
@@ -61,7 +61,7 @@ def check(history: Sequence[Event], final: Iterable[str]) -> list[Violation]:
     ]
 
 
-def _operations(history: Sequence[Event]) -> dict[str, list[_Operation]]:
+def _operations(history: Sequence[HistoryEvent]) -> dict[str, list[_Operation]]:
     ends: dict[int, tuple[int, Stage]] = {
         event.operation: (place, event.stage)
         for place, event in enumerate(history)

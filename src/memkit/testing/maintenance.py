@@ -1,4 +1,14 @@
-"""`MaintainsConformance`: what a store with a schema and files of its own must do, as tests."""
+"""`MaintainsConformance`: what a store with a schema and files of its own must do, as tests.
+
+Beside `StoreConformance`, whose `open_store` serves both:
+
+    from memkit.testing import MaintainsConformance, StoreConformance
+    from memkit_backends.sqlite import open_store
+
+    class TestMyStore(StoreConformance, MaintainsConformance):
+        async def open_store(self, clock):
+            return await open_store("sqlite://:memory:", lease_clock=clock)
+"""
 
 from __future__ import annotations
 

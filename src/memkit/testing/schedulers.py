@@ -1,8 +1,13 @@
 """`SchedulerConformance`: what every scheduler must do, as tests.
 
-class TestMyScheduler(SchedulerConformance):
-    async def open_scheduler(self, clock, sleep):
-        return MyScheduler(clock=clock, sleep=sleep)
+A whole test file:
+
+    from memkit.testing import SchedulerConformance
+    from memkit_backends.schedulers.background import BackgroundScheduler
+
+    class TestMyScheduler(SchedulerConformance):
+        async def open_scheduler(self, clock, sleep):
+            return BackgroundScheduler(clock=clock, sleep=sleep)
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ ExtractionStep = Extraction | str | BaseException | Callable[[ExtractionRequest]
 class ScriptedExtractor:
     """An `Extractor` of prepared extractions. A text proposes itself, from all the turns.
 
+    >>> from memkit import ExtractionError
     >>> extractor = ScriptedExtractor("Likes tea", ExtractionError("timeout"), then="Owns a dog")
     """
 
@@ -76,6 +77,7 @@ ReplyStep = Reply | str | BaseException | Callable[[tuple[str, str]], Reply | st
 class ScriptedChatModel:
     """A `ChatModel` of prepared replies.
 
+    >>> from memkit import Reply
     >>> model = ScriptedChatModel('{"facts": []}', Reply(text="", finish="refusal"))
     """
 

@@ -2,9 +2,12 @@
 
 Beside `StoreConformance`, whose `open_store` serves both:
 
+    from memkit.inmemory import InMemoryStore
+    from memkit.testing import LedgerConformance, StoreConformance
+
     class TestMyStore(StoreConformance, LedgerConformance):
         async def open_store(self, clock):
-            return MyStore(clock=clock)
+            return InMemoryStore(lease_clock=clock)
 """
 
 from memkit.testing.ledgers.claiming import ClaimingRules

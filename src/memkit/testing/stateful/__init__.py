@@ -1,8 +1,11 @@
 """A machine that does anything to a store beside the reference, and compares every answer.
 
+    from memkit.inmemory import InMemoryStore
+    from memkit.testing import StoreMachine
+
     class MyMachine(StoreMachine):
         async def open_store(self, clock):
-            return await MyStore.open(clock=clock)
+            return InMemoryStore(lease_clock=clock)
 
     TestMyMachine = MyMachine.TestCase
 
