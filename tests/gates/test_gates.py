@@ -14,6 +14,7 @@ import pytest
 from tests.gates.__main__ import TRIES, discover, run, run_all
 from tests.gates.accounts import Account, Holdings
 from tests.gates.children import Child, ChildError, Report, together
+from tests.gates.progress import Progress, watched
 from tests.gates.telling import FACTS
 from tests.gates.verdict import Gate, Verdict
 
@@ -159,3 +160,11 @@ def test_children_begin_at_one_moment() -> None:
     works = [lambda report: report(str(os.getpid())) for _ in range(3)]
     children = together(works, seconds=20)
     assert [child.said for child in children] == [[str(child.pid)] for child in children]
+
+
+def test_long_runs_say_how_far_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line every few seconds on stderr; what is over sooner says nothing."""
+    assert list(watched(range(3))) == [0, 1, 2]
+    assert capsys.readouterr().err == ""
+    Progress(1200, pause=0).at(1000)
+    assert capsys.readouterr().err == "1,000 of 1,200 after 0 s\n"

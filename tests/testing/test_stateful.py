@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -51,3 +53,19 @@ def test_the_machine_notices_a_wrong_store(wrong: type[Wrong]) -> None:
         run_state_machine_as_test(
             Machine, settings=settings(QUICK, max_examples=300, phases=[Phase.generate])
         )
+
+
+def test_the_machine_notices_the_wrong_one_of_several() -> None:
+    """Any number of stores is compared at once, on a loop that outlives the examples."""
+
+    class Machine(StoreMachine):
+        async def open_stores(self, clock: ManualClock) -> list[InMemoryStore]:
+            return [InMemoryStore(lease_clock=clock), MatchesScopesAsPatterns(clock)]
+
+    with asyncio.Runner() as runner:
+        Machine.runner = runner
+        with pytest.raises((AssertionError, ExceptionGroup)):
+            run_state_machine_as_test(
+                Machine, settings=settings(QUICK, max_examples=300, phases=[Phase.generate])
+            )
+        assert not runner.get_loop().is_closed()

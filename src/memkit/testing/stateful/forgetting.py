@@ -51,7 +51,7 @@ class Forgetting(Writing):
         for target in self.targets(what, place, foreign, key):
             by_id = isinstance(target, WholeScope | Items)
             instead = None if by_id else replacement
-            receipts = self.pair.ask(
+            receipts = self.stores.ask(
                 partial(_forget, target=target, at=now, replacement=instead), alike.receipt
             )
             if receipts is not None and by_id:
@@ -93,7 +93,7 @@ class Forgetting(Writing):
                 passes.append(await store.purge(now=now, limit=limit, force=force))
             return passes
 
-        self.pair.ask(whole, alike.purged)
+        self.stores.ask(whole, alike.purged)
 
 
 async def _forget(

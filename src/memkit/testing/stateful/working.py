@@ -23,7 +23,7 @@ from memkit.models import (
 from memkit.testing.stateful import alike, material
 from memkit.testing.stateful.forgetting import Forgetting
 from memkit.testing.stateful.ground import pick, picked
-from memkit.testing.stateful.pair import Both
+from memkit.testing.stateful.side_by_side import Answers
 from memkit.testing.stateful.writing import MINUTE, Draft, drafts
 
 
@@ -68,11 +68,12 @@ class Working(Forgetting):
     def take(self, scope: Scope | None, **terms: Unpack[Terms]) -> None:
         """Ask for work, and keep what is granted."""
         now = self.now
-        granted = self.pair.ask(
+        granted = self.stores.ask(
             lambda store: store.claim(scope, now=now, lease=self.lease, **terms), alike.claim
         )
-        if granted is not None and granted.model is not None and granted.store is not None:
-            self.claims.append(Both(granted.model, granted.store))
+        claims = [] if granted is None else [each for each in granted.all if each is not None]
+        if claims:
+            self.claims.append(Answers(tuple(claims)))
 
     @rule(place=material.places, scope=st.none() | material.scopes, added=drafts)
     def overtake(self, place: int, scope: Scope | None, added: Draft) -> None:
@@ -80,7 +81,7 @@ class Working(Forgetting):
         self.take(scope, budget=1000)
         for claims in pick(self.claims, place):
             outcome = self.ending(claims.model, "completed", [added], "c-1", 0)
-            self.pair.clock.advance(self.lease)
+            self.stores.clock.advance(self.lease)
             self.take(claims.model.scope, budget=1000)
             newest = [each for each in self.claims[-1:] if each.model.scope == claims.model.scope]
             for each in (claims, claims, *newest):
@@ -90,7 +91,7 @@ class Working(Forgetting):
     def renew(self, place: int) -> None:
         """Hold on to a claim, or to one that is lost."""
         for claims in pick(self.claims, place):
-            self.pair.tell(
+            self.stores.tell(
                 lambda store, claim: store.renew(claim, lease=self.lease), claims, alike.claim
             )
 
@@ -109,10 +110,10 @@ class Working(Forgetting):
             outcome = self.ending(claims.model, ending, added, checksum, minutes)
             self.end(claims, outcome)
 
-    def end(self, claims: Both[Claim], outcome: SettleOutcome) -> None:
+    def end(self, claims: Answers[Claim], outcome: SettleOutcome) -> None:
         """Settle the claim that each store gave."""
         now = self.now
-        self.pair.tell(
+        self.stores.tell(
             lambda store, claim: store.settle(claim, outcome, now=now), claims, alike.job
         )
 
@@ -138,5 +139,5 @@ class Working(Forgetting):
     def requeue(self, places: list[int]) -> None:
         """Give dead and failed episodes another chance."""
         chosen = picked(self.claims, places)
-        ids = Both([each.model.job_id for each in chosen], [each.store.job_id for each in chosen])
-        self.pair.tell(lambda store, job_ids: store.requeue(job_ids), ids)
+        ids = self.stores.words(lambda place: [each.all[place].job_id for each in chosen])
+        self.stores.tell(lambda store, job_ids: store.requeue(job_ids), ids)

@@ -81,7 +81,7 @@ class Writing(Ground):
     @rule(minutes=material.minutes)
     def wait(self, minutes: int) -> None:
         """Let time go by."""
-        self.pair.clock.advance(minutes=minutes)
+        self.stores.clock.advance(minutes=minutes)
 
     @rule(
         scope=material.scopes,
@@ -105,7 +105,7 @@ class Writing(Ground):
     ) -> None:
         """Record an episode, at the head that is expected or not."""
         home = SCOPES[-1] if share and scope == SCOPES[0] else scope
-        there = self.pair.peek(lambda store: store.tail(scope, session_id, limit=1)).head
+        there = self.stores.peek(lambda store: store.tail(scope, session_id, limit=1)).head
         expected = {"none": None, "right": there, "wrong": there + 1}[head]
         self.record(scope, home, session_id, said, expected=expected, revise=revise, ttl=ttl)
 
@@ -133,16 +133,18 @@ class Writing(Ground):
             at=now,
             expires_at=expires_at,
         )
-        self.pair.ask(lambda store: store.append([episode], expected_head=expected, revise=revise))
+        self.stores.ask(
+            lambda store: store.append([episode], expected_head=expected, revise=revise)
+        )
         self.episodes.append(episode)
 
     @rule(places=st.lists(material.places, max_size=3), revise=st.booleans())
     def append_again(self, places: list[int], revise: bool) -> None:
         """Hand in what was handed in before, by the same ids and then by others."""
         known = picked(self.episodes, places)
-        self.pair.ask(lambda store: store.append(known, revise=revise))
+        self.stores.ask(lambda store: store.append(known, revise=revise))
         anew = [each.model_copy(update={"id": self.fresh_id()}) for each in known]
-        self.pair.ask(lambda store: store.append(anew, revise=revise))
+        self.stores.ask(lambda store: store.append(anew, revise=revise))
         self.episodes += anew
 
     @rule(scope=material.scopes, added=st.lists(drafts, min_size=1, max_size=3), epoch=choices)
@@ -240,10 +242,10 @@ class Writing(Ground):
         """Carry `changes` out, guarded by an epoch of each store's own if one is known."""
         words = self.epochs.get(scope)
         if words is None or epoch == "none":
-            self.pair.ask(lambda store: store.apply(scope, changes), alike.applied)
+            self.stores.ask(lambda store: store.apply(scope, changes), alike.applied)
             return
         behind = 1 if epoch == "wrong" else 0
-        self.pair.tell(
+        self.stores.tell(
             lambda store, known: store.apply(scope, changes, epoch=known - behind),
             words,
             alike.applied,
