@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,17 @@ from memkit import (
     Config,
     ConfigError,
     Every,
+    InvalidInput,
     Job,
     MemkitError,
     Memory,
+    Message,
     PatternRedactor,
     Scope,
     open_memory,
     open_memory_sync,
 )
+from memkit.decay import EPOCH
 from memkit.inmemory import InMemoryStore
 from memkit.testing.clock import ManualClock
 from memkit.testing.values import a_message
@@ -263,6 +267,61 @@ async def test_the_end_hands_back_what_takes_too_long(clock: ManualClock) -> Non
     assert (await store.stats()).pending == 1
     async with open_memory(store=store, clock=clock, extractor=Scripted(found("x"))) as memory:
         assert [job.attempts for job in await memory.consolidate()] == [1]
+
+
+async def test_a_clock_before_1970_is_refused() -> None:
+    """When it is opened, and when it is turned back: dates of what fades begin there."""
+    with pytest.raises(InvalidInput, match="before 1970"):
+        async with open_memory("memory://", clock=ManualClock(EPOCH - timedelta(seconds=1))):
+            pass
+    clock = ManualClock(EPOCH)
+    async with open_memory("memory://", clock=clock) as memory:
+        await memory.remember(SCOPE, "likes tea")
+        clock.advance(timedelta(days=-1))
+        with pytest.raises(InvalidInput, match="before 1970"):
+            await memory.inject(SCOPE)
+
+
+@pytest.mark.parametrize("place", ["memory", "sqlite", "postgres"])
+async def test_what_was_said_before_1970_is_kept(
+    place: str, tmp_path: Path, request: pytest.FixtureRequest, clock: ManualClock
+) -> None:
+    """A message's own time may be any, on every store: it is shown, ranked, scanned, forgotten."""
+    store: object = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'memory.db'}"}.get(
+        place
+    )
+    if store is None:
+        url, schema = request.getfixturevalue("postgres_store")
+        store = {"url": url, "schema": schema}
+    times = ("0001-01-02T00:00:00Z", "1969-12-31T23:59:59.999999Z", "1970-01-01T00:00:00Z")
+    said = [
+        Message(role="user", content=f"I crossed river {number}.", time=time)  # type: ignore[arg-type]  # read from text
+        for number, time in enumerate(times)
+    ]
+    async with open_memory(store=store, clock=clock) as memory:  # type: ignore[arg-type]  # a URL or a table
+        await memory.record(SCOPE, said, session_id="s")
+        assert [job.added for job in await memory.consolidate()] == [3]
+        found = {item.observed_at for item in (await memory.inject(SCOPE)).items}
+        assert found == {datetime.fromisoformat(time) for time in times}
+        assert {hit.observed_at for hit in await memory.search(SCOPE, "river")} == found
+        [episode] = (await memory.scan("episodes")).rows
+        assert [message.time for message in episode.messages] == [each.time for each in said]
+        assert (await memory.decay()).item_ids == ()
+        assert (await memory.forget(SCOPE)).items == 3
+
+
+async def test_check_says_that_nothing_consolidates(clock: ManualClock) -> None:
+    """What has waited for longer than the rhythm allows is a finding, whoever should have run."""
+    async with open_memory("memory://", clock=clock) as memory:
+        await memory.record(SCOPE, [a_message("I live in Oslo now.")], session_id="s")
+        clock.advance(hours=2)
+        assert [each.code for each in await memory.check()] == []
+        clock.advance(minutes=1)
+        [finding] = await memory.check()
+        assert (finding.level, finding.code) == ("warning", "consolidation-behind")
+        assert "1 episodes are pending, the oldest since 20" in finding.message
+        await memory.consolidate()
+        assert await memory.check() == []
 
 
 async def test_by_hand_a_memory_needs_three_parts() -> None:

@@ -194,3 +194,37 @@ async def test_one_question_is_one_call(clock: ManualClock) -> None:
         store.asked = 0
         await memory.inject(SCOPE, query="tea")
         assert store.asked == 1
+
+
+@pytest.mark.parametrize("kinds", [["preferense"], ("semantic", "recipe")])
+async def test_a_kind_that_nobody_declared_is_refused(kinds: list[str]) -> None:
+    """A misspelt kind is not an empty answer: those that there are are named."""
+    declared = {"type": "custom", "name": "joke"}
+    async with open_memory("memory://", strategies=[declared]) as memory:
+        for call in (
+            memory.inject(SCOPE, kinds=kinds),
+            memory.inject(SCOPE, query="tea", kinds=kinds),
+            memory.search(SCOPE, "tea", kinds=kinds),
+        ):
+            with pytest.raises(InvalidInput, match=r"there are semantic, preference.*, joke, and"):
+                await call
+        assert (await memory.inject(SCOPE, kinds=["joke"])).items == ()
+
+
+async def test_what_counts_how_much_is_configured() -> None:
+    """`[ranking]` reaches inject and search: with importance alone, it alone decides."""
+    order = {}
+    for name, ranking in {
+        "measured": {},
+        "importance": {"text": 0, "importance": 1, "recency": 0, "origin": 0},
+    }.items():
+        async with open_memory("memory://", ranking=ranking) as memory:
+            await memory.remember(SCOPE, "Likes tea, green tea above all", importance=0.2)
+            await memory.remember(
+                SCOPE, "Has a teapot, a kettle, a tea and a spoon", importance=0.9
+            )
+            found = await memory.inject(SCOPE, query="green tea")
+            hits = await memory.search(SCOPE, "green tea")
+            assert [each.id for each in found.items] == [each.id for each in hits]
+            order[name] = [each.importance > 0.5 for each in hits]
+    assert order == {"measured": [False, True], "importance": [True, False]}

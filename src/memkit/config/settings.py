@@ -18,12 +18,14 @@ from memkit.config.duration import Duration, OrNever
 from memkit.config.part import Part, Section, part_table
 from memkit.config.secrets import masked
 from memkit.decay import NEVER, Policy
-from memkit.errors import ConfigError, ScopeError
+from memkit.errors import ConfigError, InvalidInput, ScopeError
 from memkit.models import Kind, Origin, Projection, Scope, Strategy
 from memkit.models.item import KINDS
+from memkit.ranking import DEFAULT_WEIGHTS, Weights
 from memkit.registry import nearest
 
 Positive = Annotated[int, Field(gt=0)]
+Weight = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Lasting = Annotated[Duration, Field(gt=timedelta(0))]
 
@@ -90,6 +92,24 @@ class InjectRules(Section):
     min_score: Fraction = 0.0
     token_budget: Positive = 1500
     deadline: Annotated[Lasting | None, OrNever()] = None
+
+
+class RankingRules(Section):
+    """What counts how much where items are ranked: see `Weights`, which was measured."""
+
+    text: Weight = DEFAULT_WEIGHTS.text
+    importance: Weight = DEFAULT_WEIGHTS.importance
+    recency: Weight = DEFAULT_WEIGHTS.recency
+    origin: Weight = DEFAULT_WEIGHTS.origin
+    neighbor: Weight = DEFAULT_WEIGHTS.neighbor
+    saturation: Weight = DEFAULT_WEIGHTS.saturation
+    length: Fraction = DEFAULT_WEIGHTS.length
+    duplicate: Weight = DEFAULT_WEIGHTS.duplicate
+
+    @property
+    def weights(self) -> Weights:
+        """The same for ranking."""
+        return Weights(**dict(self))
 
 
 class ConsolidateRules(Section):
@@ -203,6 +223,7 @@ class Config(Section):
     scope: ScopeRules = ScopeRules()
     record: RecordRules = RecordRules()
     inject: InjectRules = InjectRules()
+    ranking: RankingRules = RankingRules()
     consolidate: ConsolidateRules = ConsolidateRules()
     decay: DecayRules = DecayRules()
     strategies: tuple[StrategyRules, ...] = ()
@@ -221,7 +242,11 @@ class Config(Section):
     @model_validator(mode="after")
     def _kinds_are_declared(self) -> Self:
         for kind in self.decay.kinds:
-            self.check_kind(kind, f"decay.kinds.{kind}")
+            if kind not in self.kinds:
+                raise ConfigError(
+                    f"decay.kinds.{kind}: no kind is called {kind!r}; {nearest(kind, self.kinds)} "
+                    "(a strategy of type custom declares one)"
+                )
         return self
 
     @property
@@ -229,12 +254,12 @@ class Config(Section):
         """Every kind an item may have: memkit's own, and those that strategies declare."""
         return (*KINDS, *(each.strategy.kind for each in self.strategies if each.type == "custom"))
 
-    def check_kind(self, kind: Kind, where: str) -> Kind:
-        """`kind`, or `ConfigError` if nothing declares it."""
+    def declared(self, kind: Kind) -> Kind:
+        """`kind`, or `InvalidInput` if nothing declares it."""
         if kind not in self.kinds:
-            raise ConfigError(
-                f"{where}: no kind is called {kind!r}; {nearest(kind, self.kinds)} "
-                "(a strategy of type custom declares one)"
+            raise InvalidInput(
+                f"no kind is called {kind!r}; there are {', '.join(self.kinds)}, and what a "
+                "strategy of type custom declares"
             )
         return kind
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from memkit.contracts import Clock
+from memkit.decay import EPOCH
 from memkit.errors import InvalidInput
 
 LARGEST = 2**63 - 1
@@ -75,10 +76,16 @@ def moment(name: str, given: object) -> datetime:
 
 
 def clock(given: Clock) -> Clock:
-    """`given` in UTC: in other zones sums go by the wall, and a day may have 23 hours."""
+    """`given` in UTC: in other zones sums go by the wall, and a day may have 23 hours.
+
+    Before 1970 no clock is set to the time: what fades would end at once, or never.
+    """
 
     def now() -> datetime:
-        return moment("what the clock returns", given()).astimezone(UTC)
+        told = moment("what the clock returns", given()).astimezone(UTC)
+        if told < EPOCH:
+            raise InvalidInput("the clock is before 1970; set it, or hand in one that is not")
+        return told
 
     now()
     return now

@@ -27,7 +27,6 @@ from memkit.models import (
     Status,
     new_id,
 )
-from memkit.registry import nearest
 from memkit.text import clean, tokenize
 
 if TYPE_CHECKING:
@@ -225,9 +224,7 @@ class Editing:
         return " ".join(tokenize(text, self.config.language))
 
     def _kind(self, kind: Kind) -> Kind:
-        if arguments.text("kind", kind) not in self.config.kinds:
-            raise InvalidInput(f"no kind is called {kind!r}; {nearest(kind, self.config.kinds)}")
-        return kind
+        return self.config.declared(arguments.text("kind", kind))
 
 
 def _checked(importance: object) -> float:

@@ -89,9 +89,9 @@ class Memory(Lifecycle):
         """
         self._enter()
         request = Request(
+            config=self.config,
             scopes=self.config.scope.homes(scope),
             query=query,
-            language=self.config.language,
             limit=limit,
             strongest=0,
             min_importance=0.0,

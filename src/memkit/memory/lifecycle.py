@@ -94,9 +94,9 @@ class Lifecycle:
             deadline = rules.deadline.total_seconds()
         with self._stage("inject", scope) as counts:
             request = Request(
+                config=self.config,
                 scopes=self.config.scope.homes(scope),
                 query=query,
-                language=self.config.language,
                 limit=limit,
                 strongest=limit + min(limit, _SPARE),
                 min_importance=_given(min_importance, rules.min_importance),

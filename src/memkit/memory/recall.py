@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from memkit.config import Config
 from memkit.contracts import Store
 from memkit.errors import InvalidInput
 from memkit.memory.arguments import count, number, optional_texts
@@ -26,9 +27,9 @@ class Request:
     search. `deadline` is in seconds.
     """
 
+    config: Config
     scopes: tuple[Scope, ...]
     query: str | None
-    language: str
     limit: int
     strongest: int
     min_importance: float
@@ -44,12 +45,13 @@ class Request:
         number("min_score", self.min_score)
         if self.deadline is not None:
             number("deadline", self.deadline)
-        optional_texts("kinds", self.kinds)
+        for kind in optional_texts("kinds", self.kinds) or ():
+            self.config.declared(kind)
 
 
 async def recall(store: Store, request: Request, *, now: datetime) -> tuple[list[Recalled], bool]:
     """The best items for `request`, and whether a channel came too late to be looked at."""
-    tokens = () if request.query is None else query_tokens(request.query, request.language)
+    tokens = () if request.query is None else query_tokens(request.query, request.config.language)
     # Of a query that holds no word, nothing can be the answer.
     if request.query is not None and not tokens and (request.min_score or not request.strongest):
         return [], False
@@ -71,6 +73,7 @@ async def recall(store: Store, request: Request, *, now: datetime) -> tuple[list
         limit=request.limit,
         min_importance=request.min_importance,
         min_score=request.min_score,
+        weights=request.config.ranking.weights,
     )
     return ranked, late
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import groupby
 
 from memkit.config import Config
@@ -108,6 +108,7 @@ class Retention:
                 message=f"{stats.dead} episodes have used up their attempts; "
                 "see `memkit jobs`, then `memkit retry`",
             )
+        yield from self._backlog(stats)
         rules = self.config.scope
         if rules.read is not None and rules.write not in rules.read:
             yield Finding(
@@ -115,6 +116,20 @@ class Retention:
                 code="written-never-read",
                 message=f"items are kept under scope.write = {rules.write!r}, which is not in "
                 "scope.read: what is learnt is not recalled",
+            )
+
+    def _backlog(self, stats: Stats) -> Iterator[Finding]:
+        """That a scheduler is not at work, or falls behind, wherever it runs."""
+        rhythm, oldest = self.config.scheduler.consolidate_every, stats.oldest_pending_at
+        if rhythm is None or oldest is None:
+            return
+        if self.clock() - oldest > rhythm + self.config.consolidate.max_wait:
+            yield Finding(
+                level="warning",
+                code="consolidation-behind",
+                message=f"{stats.pending} episodes are pending, the oldest since "
+                f"{oldest.astimezone(UTC):%Y-%m-%d %H:%M} UTC: no scheduler is at work, or it "
+                "fails; see `memkit jobs` and its log, or run `memkit consolidate`",
             )
 
 
