@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,15 @@ async def test_a_message_without_a_time_has_no_date() -> None:
     """Today's date is not put in its place: read again tomorrow it would be another item."""
     found, _ = await extracted(Message(role="user", content="I like tea."))
     assert [proposal.content for proposal in found.proposals] == ["user: I like tea."]
+
+
+async def test_the_date_is_the_items_own() -> None:
+    """It is that of UTC, whatever the clock on the wall said: the two are shown side by side."""
+    late = datetime.fromisoformat("2026-01-01T23:30:00-05:00")
+    found, request = await extracted(a_message("I like tea.").model_copy(update={"time": late}))
+    observed = request.turns[0].message.time
+    assert observed == late
+    assert [proposal.content for proposal in found.proposals] == ["2026-01-02 user: I like tea."]
 
 
 async def test_only_what_people_said_is_kept() -> None:

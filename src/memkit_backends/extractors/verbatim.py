@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC
 from itertools import islice
 
 from memkit.extraction import LONGEST_CONTENT, fitting_kind
@@ -97,7 +98,10 @@ def _statements(turn: Turn, kind: Kind) -> Iterator[Proposal]:
 
 
 def _heading(message: Message) -> str:
-    """Date and speaker. No date rather than today's, which would differ on a second reading."""
+    """Date and speaker. No date rather than today's, which would differ on a second reading.
+
+    The date is that of UTC, as the item's own is wherever it is shown.
+    """
     speaker = " ".join((message.name or message.role).split())[:_LONGEST_NAME]
-    date = f"{message.time.date().isoformat()} " if message.time else ""
+    date = f"{message.time.astimezone(UTC).date().isoformat()} " if message.time else ""
     return f"{date}{speaker}: "
