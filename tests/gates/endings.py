@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 import time
 
 import aiosqlite
@@ -12,9 +13,9 @@ import aiosqlite
 from memkit.memory import Memory
 from memkit.models import Extraction, ExtractionRequest, Scope
 from memkit.sync import SyncMemory
-from memkit.testing.around import LedgerStoreAround
+from memkit.testing.around import LedgerStore, LedgerStoreAround
 from memkit_backends.sqlite import open_store
-from tests.gates.backends import GateStore, file_of
+from tests.gates.backends import file_of
 
 ANN = Scope("ann")
 SAID = [{"role": "user", "content": "I drink tea", "key": "tea"}]
@@ -23,12 +24,12 @@ LEFT: list[object] = []
 
 
 class OnAiosqlite(LedgerStoreAround):
-    """The bug: a connection of aiosqlite, whose thread keeps the process until it is closed."""
+    """The bug global-connection: one of aiosqlite, whose thread ends when it is closed."""
 
     connection: aiosqlite.Connection
 
     @classmethod
-    async def over(cls, store: GateStore, location: str) -> OnAiosqlite:
+    async def over(cls, store: LedgerStore, location: str) -> OnAiosqlite:
         """The store, with that connection beside it."""
         around = cls(store)
         around.connection = await aiosqlite.connect(file_of(location))
@@ -40,10 +41,29 @@ class OnAiosqlite(LedgerStoreAround):
         await self.connection.close()
 
 
-async def opened(location: str) -> GateStore | OnAiosqlite:
+class OnAThread(LedgerStoreAround):
+    """The bug own-thread: one that waits for work until the store is closed."""
+
+    def __init__(self, inner: LedgerStore) -> None:
+        super().__init__(inner)
+        self._closed = threading.Event()
+        threading.Thread(target=self._closed.wait).start()
+
+    async def aclose(self) -> None:
+        """Close the store, and end the thread."""
+        await self.inner.aclose()
+        self._closed.set()
+
+
+async def opened(location: str) -> LedgerStore:
     """The store of the scenario."""
-    store = await open_store(location)
-    return await OnAiosqlite.over(store, location) if "--bug" in sys.argv else store
+    if location.startswith("sqlite:"):
+        file = await open_store(location)
+        return await OnAiosqlite.over(file, location) if "--bug" in sys.argv else file
+    from tests.gates.postgres import open_at  # its driver is loaded only where it is used
+
+    server = await open_at(location)
+    return OnAThread(server) if "--bug" in sys.argv else server
 
 
 def say(line: str) -> None:

@@ -10,13 +10,14 @@ import contextlib
 import gc
 import os
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 from memkit.errors import MemkitError
 from memkit.sync import SyncMemory, open_memory_sync
-from tests.gates.backends import file_of
 from tests.gates.endings import ANN, LEFT, SAID, Slow, keep_sync, say
 
 
@@ -172,10 +173,11 @@ def test_something():
 def _pytest(location: str, *, outcome: bool) -> None:
     import pytest
 
-    path = file_of(location).with_name("test_it.py")
-    path.write_text(FAILING_TEST.format(location=location, outcome=outcome))
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-c", os.devnull, "-s"]
-    code = pytest.main([*options, str(path)])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "test_it.py"
+        path.write_text(FAILING_TEST.format(location=location, outcome=outcome))
+        code = pytest.main([*options, str(path)])
     say("ending")
     sys.exit(code)
 
