@@ -73,7 +73,7 @@ class Plugins:
     def factory(self, sort: Named[Part], name: str) -> Factory[Part]:
         """The factory called `name`, its plugin imported now if nobody has yet."""
         if name not in sort:
-            self._load(self._named(name))
+            self._load(self._named(sort, name))
         return sort[name]
 
     def enable(self, distribution: str) -> None:
@@ -108,18 +108,25 @@ class Plugins:
 
         return observe if watching else None
 
-    def _named(self, name: str) -> Installed:
+    def _named(self, sort: Named[Part], name: str) -> Installed:
         entries = [each for each in self._installed if each.name == name]
         ours = [each for each in entries if each.is_built_in]
         if ours:
             return ours[0]
         if not entries:
-            advice = nearest(name, {each.name for each in self._installed})
-            raise PluginError(f"nothing installed is called {name!r}; {advice}")
+            raise PluginError(f"no {sort.sort} is called {name!r}; {self._advice(sort, name)}")
         if len(entries) > 1:
             owners = " and ".join(sorted(each.distribution for each in entries))
             raise PluginError(f"{name!r} is offered by {owners}; uninstall all but one")
         return entries[0]
+
+    def _advice(self, sort: Named[Part], name: str) -> str:
+        """What could have been meant: of what came with memkit, only such parts."""
+        others = {each.name for each in self._installed if not each.is_built_in}
+        for each in self._installed:
+            if each.is_built_in:
+                self._load(each)
+        return nearest(name, {*sort, *others})
 
     def _load(self, plugin: Installed) -> None:
         self._refuse_shadow(plugin, {plugin.name})

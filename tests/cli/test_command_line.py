@@ -138,6 +138,23 @@ def test_a_store_that_cannot_be_opened(memkit: Call, store: str, code: int | Non
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize("command", ["stats", "check", "migrate"])
+def test_a_path_is_no_url(memkit: Call, command: str) -> None:
+    """Who names a file is told how a store in it is written."""
+    result = memkit(command, "--store", "data/memory.db")
+    assert result.exit_code == 2
+    assert "for this file write sqlite:///data/memory.db" in result.stderr
+
+
+def test_a_part_that_is_none_is_told_from_those_of_its_sort(memkit: Call) -> None:
+    """A store that nobody offers is not answered with the names of schedulers."""
+    result = memkit("stats", "--store", "nosuch://x")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "memkit: no store is called 'nosuch'; known are: memory, postgres, postgresql, sqlite\n"
+    )
+
+
 def test_a_file_that_is_no_store(memkit: Call, tmp_path: Path) -> None:
     """A damaged file is a failure, and stays as it is."""
     file = tmp_path / "notes.txt"

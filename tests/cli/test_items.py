@@ -64,6 +64,18 @@ def test_forget_parts_of_a_scope(known: Call) -> None:
     assert "1 item, 2 episodes, 2 messages" in session.stdout
 
 
+@pytest.mark.parametrize(
+    "which",
+    [("--message", "m1"), ("--item", "i", "--session", "s"), ("--item", "i", "--episode", "e")],
+)
+def test_what_is_to_be_forgotten_is_said_by_options(known: Call, which: tuple[str, ...]) -> None:
+    """What does not go together is refused in the words of the command line."""
+    result = known("forget", *ALICE, *which, "--yes")
+    assert result.exit_code == 2
+    assert "say one of --item, --session (with or without --message)" in result.stderr
+    assert document(known("stats", "--json"))["items"] == 2
+
+
 def test_a_message_can_be_redacted(memkit: Call) -> None:
     """The message stays, its text and what came of it do not."""
     command = ("record", *ALICE, "--session", "s1", "-")

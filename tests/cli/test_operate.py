@@ -24,6 +24,26 @@ def test_check_shows_the_configuration_without_secrets(memkit: Call, tmp_path: P
     assert "hunter2" not in memkit("check", *secret).output
 
 
+def test_check_shows_what_a_file_may_hold(memkit: Call, tmp_path: Path) -> None:
+    """Tables within tables, too, so that what is shown can be written into a file."""
+    text = """
+    [decay.kinds.preference]
+    factor = 0.99
+    [[strategies]]
+    type = "custom"
+    name = "recipe"
+    namespaces = ["/users/{actorId}/recipes"]
+    instructions = "What the user cooks: \\"dishes\\"."
+    [extractor]
+    use = "verbatim"
+    """
+    (tmp_path / "memkit.toml").write_text(text)
+    shown = memkit("check").stdout.partition("warning: ")[0]
+    in_effect = Config.model_validate(tomllib.loads(shown))
+    assert in_effect.strategies == Config.model_validate(tomllib.loads(text)).strategies
+    assert in_effect.decay.kinds["preference"].factor == 0.99
+
+
 def test_check_needs_no_memory_to_explain_a_bad_configuration(memkit: Call, tmp_path: Path) -> None:
     """A misspelt setting is named, with the one that was meant."""
     (tmp_path / "memkit.toml").write_text("[inject]\nlimits = 7\n")
@@ -58,6 +78,7 @@ def test_jobs_are_listed_page_by_page(known: Call) -> None:
     shown = known("jobs", "--user", "bob").stdout
     assert "--user bob" in shown
     assert "--user alice" not in shown
+    assert "no job behind that mark" in known("jobs", "--after", "zzz").stderr
 
 
 def test_retry_needs_jobs(known: Call) -> None:

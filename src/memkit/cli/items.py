@@ -93,17 +93,24 @@ def forget(  # noqa: PLR0913  # one parameter an option
     """
     output = Output(as_json=as_json)
     scope = Scope(user, agent, workflow)
-    if not yes:
-        _confirm(scope, narrowed=bool(item or session or message or episode), as_json=as_json)
-    with opened(config, store, whose=scope) as memory, output.busy("forgetting"):
-        receipt = memory.forget(
-            scope,
-            items=item,
-            session_id=session,
-            message_keys=message,
-            episodes=episode,
-            replacement=replacement,
+    named = [each for each in (item, session, episode) if each]
+    if len(named) > 1 or (message and not session):
+        raise InvalidInput(
+            "say one of --item, --session (with or without --message) and --episode; none of them "
+            "is the whole scope"
         )
+    with opened(config, store, whose=scope) as memory:
+        if not yes:
+            _confirm(scope, narrowed=bool(named), as_json=as_json)
+        with output.busy("forgetting"):
+            receipt = memory.forget(
+                scope,
+                items=item,
+                session_id=session,
+                message_keys=message,
+                episodes=episode,
+                replacement=replacement,
+            )
     if as_json:
         output.json(receipt)
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from memkit.config import Config, ScopeRules, load
 from memkit.config.secrets import mask_url
 from memkit.contracts import Maintains
-from memkit.errors import ScopeError, StoreReadOnly, StoreUnavailable
+from memkit.errors import InvalidInput, ScopeError, StoreReadOnly, StoreUnavailable
 from memkit.memory import Memory
 from memkit.models import Scope
 from memkit.sync import SyncMemory, open_memory_sync
@@ -19,6 +19,8 @@ _OPTIONS = {"user_id": "--user", "agent_id": "--agent", "workflow_id": "--workfl
 
 def configured(config: Path | None, store: str | None) -> Config:
     """What file, environment and options say together."""
+    if store is not None and "://" not in store and {"/", ".", "\\"} & set(store):
+        raise InvalidInput(f"--store takes a URL; for this file write sqlite:///{store}")
     return load(config, arguments={} if store is None else {"store": store})
 
 

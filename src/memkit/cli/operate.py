@@ -56,16 +56,30 @@ def check(
 def as_toml(settings: Mapping[str, object]) -> Iterator[str]:
     """The settings as a file would have them; what is not set is left out."""
     tables = {name: value for name, value in settings.items() if isinstance(value, Mapping)}
-    yield from (
-        f"{name} = {json.dumps(value)}" for name, value in settings.items() if name not in tables
-    )
+    yield from (f"{name} = {_toml(settings[name])}" for name in settings if name not in tables)
     for name, table in tables.items():
         yield f"[{name}]"
         yield from (
-            f"{key} = {json.dumps(value)}"
+            f"{_toml_key(key)} = {_toml(value)}"
             for key, value in table.items()
             if value not in (None, {})
         )
+
+
+def _toml(value: object) -> str:
+    match value:
+        case Mapping():
+            pairs = (f"{_toml_key(k)} = {_toml(v)}" for k, v in value.items() if v is not None)
+            return f"{{ {', '.join(pairs)} }}"
+        case list():
+            return f"[{', '.join(map(_toml, value))}]"
+        case _:
+            return json.dumps(value)
+
+
+def _toml_key(name: str) -> str:
+    plain = name.isascii() and name.replace("-", "_").isidentifier()
+    return name if plain else json.dumps(name)
 
 
 def plugins(
@@ -168,7 +182,7 @@ def jobs(  # noqa: PLR0913  # one parameter an option
         output.json({"jobs": page.rows, "after": page.after})
         return
     if not page.rows:
-        output.note("no job yet")
+        output.note("no job yet" if after is None else "no job behind that mark")
         return
     output.rows(
         ("id", "status", "started", "items", "scope", "error"),

@@ -40,7 +40,10 @@ async def open_store(  # noqa: PLR0913  # one for each option of the store's tab
         from memkit_backends.postgres.options import Options  # noqa: PLC0415  # the driver is loaded only when asked for
         from memkit_backends.postgres.store import PostgresStore  # noqa: PLC0415  # likewise
     except ImportError as exc:
-        raise PluginError("the postgres store needs `agent-memkit[postgres]`") from exc
+        raise PluginError(
+            "the postgres store needs asyncpg; install it with: "
+            "pip install 'agent-memkit[postgres]'"
+        ) from exc
     options = Options(
         location=location,
         pool=pool,
