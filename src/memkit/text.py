@@ -88,7 +88,8 @@ def clean(text: str) -> tuple[str, bool]:
     U+0000 and lone surrogates become U+FFFD; two surrogates that make a pair become their
     character.
     """
-    if _UNSTORABLE.search(text) is None:
+    is_plain = text.isascii() and "\0" not in text
+    if is_plain or _UNSTORABLE.search(text) is None:
         return text, False
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return whole.replace("\0", "\ufffd"), True

@@ -9,7 +9,7 @@ message counts as new: recorded twice is mended later, lost is not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
@@ -40,27 +40,27 @@ def unrecorded(tail: Tail, history: Sequence[Comparable]) -> list[int]:
     """
     recorded, places = _conversation(tail)
     keyed = dict(_known_keys(places, history)) if places else {}
+    digests = [message.digest for message in history]
+    # An edited message stands for what it was, so that it does not part its neighbors.
+    before = [*digests]
+    for place, at in keyed.items():
+        before[place] = recorded[at]
     comparison = _Comparison(
         recorded=recorded,
-        # An edited message stands for what it was, so that it does not part its neighbors.
-        history=[
-            recorded[keyed[place]] if place in keyed else message.digest
-            for place, message in enumerate(history)
-        ],
+        history=before,
         keyed=keyed,
         owned=frozenset(keyed.values()),
-        minted=frozenset(
-            place
-            for place, message in enumerate(history)
-            if message.key is not None and place not in keyed
-        ),
+        said=history,
         whole=tail.head == len(tail.digests),
     )
     known = comparison.matches()
+    if isinstance(known, range) and not keyed:
+        # As it usually is, and many times as fast.
+        return [*range(known.stop, len(digests))]
     return [
         place
-        for place, message in enumerate(history)
-        if (message.digest != recorded[keyed[place]] if place in keyed else place not in known)
+        for place, digest in enumerate(digests)
+        if (digest != recorded[keyed[place]] if place in keyed else place not in known)
     ]
 
 
@@ -82,6 +82,8 @@ def _conversation(tail: Tail) -> tuple[list[str], dict[str, int]]:
 
     A revision was recorded at the end and stands in the conversation where its key first did.
     """
+    if not any(tail.keys):
+        return [*tail.digests], {}
     said: list[str] = []
     places: dict[str, int] = {}
     for digest, key in zip(tail.digests, tail.keys, strict=True):
@@ -98,24 +100,24 @@ def _conversation(tail: Tail) -> tuple[list[str], dict[str, int]]:
 class _Comparison:
     """A recorded conversation and a history of it, as digests.
 
-    `keyed` are the places in the history whose key is recorded, and where (`owned`); `minted`
-    those whose key nobody knows. `whole` says that nothing was said before `recorded`.
+    `keyed` are the places in the history whose key is recorded, and where (`owned`); `said` is
+    what stands there. `whole` says that nothing was said before `recorded`.
     """
 
     recorded: Sequence[str]
     history: Sequence[str]
     keyed: Mapping[int, int]
     owned: AbstractSet[int]
-    minted: AbstractSet[int]
+    said: Sequence[Comparable]
     whole: bool
 
-    def matches(self) -> AbstractSet[int]:
+    def matches(self) -> Container[int]:
         """The places in the history that are recorded."""
         if not self.recorded or not self.history:
-            return frozenset()
+            return ()
         return self._continued() or self._resumed() or self._shortened()
 
-    def _continued(self) -> AbstractSet[int]:
+    def _continued(self) -> Container[int] | None:
         """The history begins within the session and goes on beyond it: the usual case."""
         for length in range(min(len(self.recorded), len(self.history)), 0, -1):
             start = len(self.recorded) - length
@@ -125,8 +127,8 @@ class _Comparison:
                 and self._is_consistent(start, length)
                 and self._is_evidence(start, length)
             ):
-                return frozenset(range(length))
-        return frozenset()
+                return range(length)
+        return None
 
     def _resumed(self) -> AbstractSet[int]:
         """The session's end stands behind something else: a summary, or an edited message."""
@@ -139,17 +141,17 @@ class _Comparison:
                 first = end - length + 1
                 before = self._scattered(first, last - length + 1)
                 # A key that nobody knows speaks against its message having been recorded.
-                if length >= _SURE or length + len(before) >= _SURE + (end in self.minted):
+                if length >= _SURE or length + len(before) >= _SURE + self._is_minted(end):
                     best = length, before | frozenset(range(first, end + 1))
         return best[1]
 
-    def _shortened(self) -> AbstractSet[int]:
+    def _shortened(self) -> Container[int]:
         """The history leaves the session before its end: an older state, or another answer."""
         start = max(range(len(self.recorded)), key=self._length_on)
         length = self._length_on(start)
         begins = self.whole and start == 0
         if length >= _SURE or (length and begins and self._is_evidence(start, length)):
-            return frozenset(range(length))
+            return range(length)
         return frozenset()
 
     def _is_consistent(self, start: int, length: int) -> bool:
@@ -163,9 +165,13 @@ class _Comparison:
 
         A single one whose key nobody knows does not, unless it is all that was recorded.
         """
-        if length >= _SURE or 0 not in self.minted:
+        if length >= _SURE or not self._is_minted(0):
             return True
         return self.whole and start == 0 and len(self.recorded) == 1
+
+    def _is_minted(self, place: int) -> bool:
+        """Whether the message at `place` has a key that nobody knows."""
+        return self.said[place].key is not None and place not in self.keyed
 
     def _is_same(self, place: int, recorded: int) -> bool:
         """Whether the message at `place` may be the one recorded there."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -22,7 +23,7 @@ from memkit.models import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from memkit.models.message import ROLES, spoken
+from memkit.models.message import ROLES, dated, only_text, spoken
 from memkit.render import strip_blocks
 from memkit.text import clean
 
@@ -55,10 +56,15 @@ class Intake:
         self._rules = rules
         self._redactor = redactor
 
-    def keep(self, given: Said) -> Kept:
-        """What is kept of `given`; `InvalidInput` if it is no message, or an absurd one."""
-        message = given if isinstance(given, Message) else _message(given)
-        text = _only_text(message)
+    def keep(self, given: Said, *, now: datetime | None = None) -> Kept:
+        """What is kept of `given`, said `now` if it does not say when.
+
+        `InvalidInput` if it is no message, or an absurd one.
+        """
+        message = given if isinstance(given, Message) else _message(given, now)
+        if message.time is None and now is not None:
+            message = dated(message, now)
+        text = only_text(message)
         if text is not None and self._is_kept_as_it_is(text):
             return Kept(message)
         return self._washed(message)
@@ -85,24 +91,15 @@ class Intake:
         return Kept(wash.message(message), wash.flags)
 
 
-def _message(given: Mapping[str, object]) -> Message:
+def _message(given: Mapping[str, object], now: datetime | None) -> Message:
     if not isinstance(given, Mapping):
         raise InvalidInput(f"a message must be a Message or a mapping, not {type(given).__name__}")
     if len(given) == _ROLE_AND_CONTENT:
         role, text = given.get("role"), given.get("content")
         # As most are, and nothing is left to be validated.
         if type(text) is str and role in ROLES:
-            return spoken(role, text)
+            return spoken(role, text, now)
     return Message.model_validate(dict(given))
-
-
-def _only_text(message: Message) -> str | None:
-    """The text of a message that is nothing else."""
-    if len(message.content) == 1 and message.name is None and not message.metadata:
-        [block] = message.content
-        if isinstance(block, TextBlock) and not block.extra:
-            return block.text
-    return None
 
 
 def _texts(message: Message) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from memkit.memory.intake import Intake, Kept, Said
@@ -26,54 +27,59 @@ class Seen(NamedTuple):
 
 
 class Recognition:
-    """Looks at each message once, and keeps nothing of it but its digest and key."""
+    """Looks at each message once, and remembers nothing of it but its digest and key.
+
+    A `Message` cannot be changed, and is known by its identity as long as it lives. A mapping
+    is known by what it says.
+    """
 
     def __init__(self, intake: Intake, *, remembered: int = _REMEMBERED) -> None:
         self._intake = intake
         self._remembered = remembered
-        self._objects: dict[int, tuple[Seen, weakref.ref[Message]]] = {}
-        self._mappings: dict[int, Seen] = {}
+        self._objects: dict[int, Seen] = {}
+        self._lives: dict[int, weakref.ref[Message]] = {}
+        self._mappings: dict[int | None, Seen] = {}
 
-    def see(self, history: Iterable[Said]) -> list[Seen]:
-        """Each message of a history, in its order; `InvalidInput` as `Intake.keep` has it."""
+    def see(self, history: Iterable[Said], *, now: datetime | None = None) -> list[Seen]:
+        """Each message of a history, in its order; errors and `now` as `Intake.keep` has it."""
+        objects, mappings = self._objects.get, self._mappings.get
         return [
-            self._object(each) if isinstance(each, Message) else self._mapping(each)
+            (objects(id(each)) if isinstance(each, Message) else mappings(_mark(each)))
+            or self._look(each, now)
             for each in history
         ]
 
-    def _object(self, message: Message) -> Seen:
+    def _look(self, given: Said, now: datetime | None) -> Seen:
+        kept = self._intake.keep(given, now=now)
+        message = kept.message
+        seen = Seen("", None) if message is None else Seen(message.digest, message.key)
+        if isinstance(given, Message):
+            self._remember_object(given, seen)
+        else:
+            self._remember_mapping(given, seen)
+        return seen._replace(kept=kept)
+
+    def _remember_object(self, message: Message, seen: Seen) -> None:
         place = id(message)
-        known = self._objects.get(place)
-        if known is not None:
-            return known[0]
-        seen = self._looked_at(message)
-        # As long as the caller's own object lives, and no longer.
-        mortal = weakref.ref(message, lambda _: self._objects.pop(place, None))
-        self._objects[place] = Seen(seen.digest, seen.key), mortal
-        return seen
 
-    def _mapping(self, given: Mapping[str, object]) -> Seen:
+        def forget(_: object) -> None:
+            del self._objects[place], self._lives[place]
+
+        self._objects[place] = seen
+        self._lives[place] = weakref.ref(message, forget)
+
+    def _remember_mapping(self, given: Mapping[str, object], seen: Seen) -> None:
         mark = _mark(given)
-        known = None if mark is None else self._mappings.get(mark)
-        if known is not None:
-            return known
-        seen = self._looked_at(given)
-        if mark is not None:
-            if len(self._mappings) >= self._remembered:
-                self._mappings.clear()
-            self._mappings[mark] = Seen(seen.digest, seen.key)
-        return seen
-
-    def _looked_at(self, given: Said) -> Seen:
-        kept = self._intake.keep(given)
-        if kept.message is None:
-            return Seen("", None, kept)
-        return Seen(kept.message.digest, kept.message.key, kept)
+        if mark is None:
+            return
+        if len(self._mappings) >= self._remembered:
+            self._mappings.clear()
+        self._mappings[mark] = seen
 
 
 def _mark(given: Mapping[str, object]) -> int | None:
     """What tells one plain mapping from another, with as many bits as a digest has."""
     try:
-        return hash(tuple(given.items())) if isinstance(given, dict) else None
+        return hash((*given, *given.values())) if isinstance(given, dict) else None
     except TypeError:
         return None

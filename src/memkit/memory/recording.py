@@ -25,7 +25,6 @@ from memkit.models import (
     new_id,
 )
 from memkit.models.base import unchecked
-from memkit.models.message import dated
 from memkit.text import estimate_tokens
 
 if TYPE_CHECKING:
@@ -93,8 +92,8 @@ class Recording:
         """See `Memory.record`."""
         given = self._given(messages)
         # Before anything is asked of the store, so that a wrong call is told so in any case.
-        seen = self._recognition.see(given) if history else []
-        kept = [] if history else [self._intake.keep(each) for each in given]
+        seen = self._recognition.see(given, now=now) if history else []
+        kept = [] if history else [self._intake.keep(each, now=now) for each in given]
         blank = unchecked(
             Episode,
             id=self._make_id(),
@@ -137,8 +136,9 @@ class Recording:
         self, blank: Episode, given: Sequence[Said], seen: Sequence[Seen], *, revise: bool
     ) -> Recorded:
         """Store what the session lacks, provided that it still ends where that was seen."""
-        said = [place for place, each in enumerate(seen) if each.digest]
-        history = [seen[place] for place in said]
+        history = [each for each in seen if each.digest]
+        if len(history) < len(seen):
+            given = [said for said, each in zip(given, seen, strict=True) if each.digest]
         session = (blank.scope, blank.session_id)
         # Edits lengthen a session beyond its history.
         reach = max(2 * len(history), _LEAST_TAIL)
@@ -149,7 +149,8 @@ class Recording:
             if not places:
                 return Recorded(episode_id=None, new=0, skipped=known, revised=0, head=tail.head)
             kept = [
-                history[place].kept or self._intake.keep(given[said[place]]) for place in places
+                history[place].kept or self._intake.keep(given[place], now=blank.recorded_at)
+                for place in places
             ]
             episode = self._filled(blank, kept)
             [appended] = await self._store.append([episode], expected_head=tail.head, revise=revise)
@@ -162,19 +163,17 @@ class Recording:
         )
 
     def _filled(self, blank: Episode, kept: Iterable[Kept]) -> Episode:
-        """The episode of what is kept, each message with its time."""
+        """The episode of what is kept."""
         messages: list[Message] = []
         flags: set[EpisodeFlag] = set()
         length = tokens = 0
         for each in kept:
-            if each.message is None:
-                continue
-            is_dated = each.message.time is not None
-            messages.append(each.message if is_dated else dated(each.message, blank.recorded_at))
-            flags.update(each.flags)
-            text = each.message.text
-            length += len(text)
-            tokens += _ROLE_TOKENS + estimate_tokens(text)
+            if each.message is not None:
+                text = each.message.text
+                messages.append(each.message)
+                flags |= each.flags
+                length += len(text)
+                tokens += _ROLE_TOKENS + estimate_tokens(text)
         most = _ABSURD * self._config.record.max_message_characters
         if length > most:
             raise InvalidInput(f"over {most} characters of text in one call; record it in parts")
@@ -200,10 +199,11 @@ class Recording:
         self._tails.pop(session, None)
         if appended.stale or appended.stored != len(episode.messages):
             return
-        self._tails[session] = Tail(
+        self._tails[session] = unchecked(
+            Tail,
             head=appended.head,
-            digests=(*tail.digests, *(each.digest for each in episode.messages))[-reach:],
-            keys=(*tail.keys, *(each.key for each in episode.messages))[-reach:],
+            digests=(*tail.digests, *[each.digest for each in episode.messages])[-reach:],
+            keys=(*tail.keys, *[each.key for each in episode.messages])[-reach:],
         )
         if len(self._tails) > _SESSIONS:
             self._tails.popitem(last=False)

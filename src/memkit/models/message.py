@@ -111,7 +111,7 @@ class Message(Model):
     def _key_is_an_id(cls, value: object) -> str | None:
         return value if value is None else check_id("message key", value)
 
-    @cached_property
+    @property
     def text(self) -> str:
         """What a reader sees: the text blocks, one to a line."""
         return "\n".join([block.text for block in self.content if isinstance(block, TextBlock)])
@@ -136,16 +136,25 @@ def _canonical(block: ContentBlock) -> str:
     return _CANONICAL.encode(block.model_dump(mode="json"))
 
 
-def spoken(role: Role, text: str) -> Message:
+def only_text(message: Message) -> str | None:
+    """The text of a message that is said in one, by nobody in particular, and is nothing else."""
+    if len(message.content) == 1 and message.name is None and not message.metadata:
+        [block] = message.content
+        if isinstance(block, TextBlock) and not block.extra:
+            return block.text
+    return None
+
+
+def spoken(role: Role, text: str, time: datetime | None) -> Message:
     """A message of one text and nothing else."""
     block = unchecked(TextBlock, extra={}, type="text", text=text)
     return unchecked(
-        Message, role=role, content=(block,), key=None, time=None, name=None, metadata={}
+        Message, role=role, content=(block,), key=None, time=time, name=None, metadata={}
     )
 
 
 def dated(message: Message, time: datetime) -> Message:
-    """The message, said at `time`; its text and digest go by other fields and are kept."""
+    """The message, said at `time`; its digest goes by other fields and is kept."""
     return unchecked(type(message), **{**message.__dict__, "time": time})
 
 

@@ -62,7 +62,9 @@ class Scope:
     @property
     def key(self) -> str:
         """The injective text under which stores keep this scope: a JSON array."""
-        return _TO_JSON.encode([self.user_id, self.agent_id, self.workflow_id])
+        ids = (self.user_id, self.agent_id, self.workflow_id)
+        # One by one: the encoder is several times as fast with a text as with a list.
+        return f"[{','.join(['null' if each is None else _TO_JSON.encode(each) for each in ids])}]"
 
     @classmethod
     def from_key(cls, key: str) -> Scope:
@@ -76,4 +78,6 @@ class Scope:
 
     def project(self, projection: Projection) -> Scope:
         """This scope with only the fields that `projection` names."""
+        if projection == "full":
+            return self
         return Scope(**{name: getattr(self, name) for name in _FIELDS[projection]})

@@ -14,6 +14,7 @@ from functools import partial
 from memkit.decay import microseconds
 from memkit.errors import InvalidInput
 from memkit.models import Appended, Episode
+from memkit.models.base import unchecked
 from memkit_backends.relational import scopes
 from memkit_backends.relational.dialect import Dialect
 from memkit_backends.relational.driver import Driver, Transaction
@@ -31,7 +32,7 @@ Name = tuple[str, str]
 """A session: the key of the scope it was recorded with, and its id."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Addition:
     """An episode's row to be: what of it is new, and where it goes."""
 
@@ -49,12 +50,14 @@ class _Addition:
     @property
     def answer(self) -> Appended:
         size = len(self.new.messages)
-        return Appended(
+        return unchecked(
+            Appended,
             episode_id=self.episode.id,
             head=self.position + size,
             stored=size,
             skipped=self.new.skipped,
             revised=self.new.revised,
+            stale=False,
         )
 
 
@@ -90,7 +93,8 @@ class Episodes(Noun):
         self, episode: Episode, expected_head: int | None, *, revise: bool
     ) -> Appended | None:
         """Add to a session that is known, in one statement; None if that cannot be done."""
-        log = self._sessions.get(_name(episode))
+        name = _name(episode)
+        log = self._sessions.get(name)
         if log is None or expected_head not in {None, log.head}:
             return None
         found = novelty(episode.messages, log, session_id=episode.session_id, revise=True)
@@ -100,7 +104,7 @@ class Episodes(Noun):
         if not await self._driver.write_once(partial(_insert, log.pk, addition)):
             return None
         log.extend(addition.position, addition.keys, addition.digests)
-        self._sessions.put(_name(episode), log)
+        self._sessions.put(name, log)
         return addition.answer
 
     async def _append_all(

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from memkit.models import Message, key_hash
+from memkit.models.message import only_text
 from memkit_backends.relational.damage import reads_a_row
 
 DIGEST_BYTES = 8
@@ -26,7 +28,20 @@ def dump(messages: Sequence[Message | None]) -> str | None:
     """The bodies as JSON, or None if none is left."""
     if not any(messages):
         return None
-    return _BODIES.dump_json(tuple(messages)).decode()
+    return to_json([each and _body(each) for each in messages]).decode()
+
+
+def _body(message: Message) -> Message | dict[str, object]:
+    """What `load` makes the same message of: without what goes without saying, if it is plain."""
+    text = only_text(message)
+    if text is None:
+        return message
+    body: dict[str, object] = {"role": message.role, "content": text}
+    if message.key is not None:
+        body["key"] = message.key
+    if message.time is not None:
+        body["time"] = message.time
+    return body
 
 
 @reads_a_row
@@ -70,7 +85,7 @@ def key_digests(messages: Sequence[Message]) -> bytes | None:
 
 def content_digests(messages: Sequence[Message]) -> bytes:
     """The digests of all contents in order."""
-    return bytes.fromhex("".join(message.digest for message in messages))
+    return bytes.fromhex("".join([message.digest for message in messages]))
 
 
 def parts(digests: bytes) -> Iterator[bytes]:
