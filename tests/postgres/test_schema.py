@@ -13,7 +13,13 @@ import pytest
 
 from memkit import open_memory
 from memkit.config import Config
-from memkit.errors import ConfigError, SchemaTooNew, StoreReadOnly, StoreUnavailable
+from memkit.errors import (
+    ConfigError,
+    SchemaTooNew,
+    StoreCorrupt,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 from memkit.models import Changes, Query
 from memkit.testing.values import HERE, NOW, a_query, an_episode, an_item
 from memkit_backends.postgres import ddl, open_store
@@ -116,7 +122,7 @@ async def test_no_lock_outlives_a_migration(postgres: str, fresh: str) -> None:
     store = await open_store(postgres, schema=fresh)
     await store.aclose()
     await tell(postgres, f'DROP TABLE "{fresh}".migration')
-    with pytest.raises(Exception, match=r"Postgres refused the statement \(42P07\)"):
+    with pytest.raises(StoreCorrupt, match=r"not what memkit made.*\(42P07\)"):
         await open_store(postgres, schema=fresh)
     assert await ask(postgres, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == [
         (0,)

@@ -45,7 +45,9 @@ class Failure:
 _BUSY = "others were in the way; try again"
 _GONE = "the server cannot be reached or is restarting; try again"
 _NOT_LET_IN = "the server refused the role, its password or the database; see the URL"
-_SCHEMA = "tables are missing or are not what memkit made; run `memkit migrate`"
+_SCHEMA = (
+    "tables are missing or are not what memkit made; run `memkit migrate`, or name another schema"
+)
 _POOLER = (
     "a prepared statement was lost: if a pooler such as pgbouncer stands between, "
     'set pooler = "transaction"'
@@ -62,13 +64,13 @@ _MEANINGS: dict[str, tuple[type[MemkitError], str, Sort]] = {
     "3D": (ConfigError, _NOT_LET_IN, "final"),
     "3F": (StoreCorrupt, _SCHEMA, "final"),
     "40": (StoreBusy, _BUSY, "conflict"),
+    "42": (StoreCorrupt, _SCHEMA, "final"),
     "42501": (StoreReadOnly, "the role may not do that; grant it rights to the schema", "final"),
-    "42703": (StoreCorrupt, _SCHEMA, "final"),
-    "42P01": (StoreCorrupt, _SCHEMA, "final"),
     "42P05": (StoreError, _POOLER, "final"),
     "53": (StoreBusy, "the server is short of memory or connections; try again", "lost"),
     "53100": (StoreFull, "no space is left on the server's disk; make room and go on", "final"),
     "54": (InvalidInput, "a value too large for Postgres", "final"),
+    "55000": (ConfigError, _NOT_LET_IN, "final"),
     "55P03": (StoreBusy, _BUSY, "final"),
     "57": (StoreUnavailable, _GONE, "lost"),
     "57014": (StoreBusy, "the statement took longer than it may", "final"),
