@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from memkit.models import (
         Appended,
         Applied,
+        Background,
         Candidate,
         Candidates,
         Capabilities,
@@ -124,6 +125,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Appended",
     "Applied",
+    "Background",
     "Candidate",
     "Candidates",
     "Capabilities",

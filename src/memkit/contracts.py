@@ -22,6 +22,7 @@ from typing import Literal, Protocol, overload, runtime_checkable
 from memkit.models import (
     Appended,
     Applied,
+    Background,
     Candidates,
     Capabilities,
     Changes,
@@ -284,8 +285,16 @@ class Ledger(Protocol):
         """
         ...
 
-    async def settled(self, scope: Scope, checksum: str) -> bool:
-        """Whether a job of `scope` with this checksum has completed."""
+    async def background(self, claim: Claim, query: Query, *, checksum: str) -> Background:
+        """What is known of what `claim` is about. Writes nothing, and guards nothing.
+
+        `settled` says that a job of the claim's scope with this checksum has completed; then
+        the rest may be left out. `found` is what `Store.find` answers to `query`. `items` are
+        whole items of the scope, each once, by rising id: those behind `found.exact`, and
+        those that may be superseded because a source of theirs was revised. These are active
+        or quarantined, have not expired, and came from an earlier episode's message whose
+        session and key a message of the claim has.
+        """
         ...
 
     async def requeue(self, job_ids: Sequence[str]) -> int:

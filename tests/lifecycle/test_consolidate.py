@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import NoReturn
 
 import pytest
 
 from memkit import (
+    Background,
     CapabilityError,
     Changes,
     Claim,
@@ -28,6 +29,7 @@ from memkit import (
     Memory,
     OutcomeUnknown,
     Proposal,
+    Query,
     Scope,
     Store,
     StoreUnavailable,
@@ -357,6 +359,72 @@ async def test_a_cancelled_run_hands_back(store_url: str, clock: ManualClock) ->
         assert (job.status, job.attempts) == ("completed", 1)
 
 
+class Granting(InMemoryStore):
+    """Grants a claim, and takes its time to say so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.granted = asyncio.Event()
+        self.answers = asyncio.Event()
+
+    async def claim(self, *args: object, **kwargs: object) -> Claim | None:  # type: ignore[override]  # passed on as it is
+        """The claim, in the end."""
+        claim = await super().claim(*args, **kwargs)  # type: ignore[arg-type]  # passed on as it is
+        self.granted.set()
+        await self.answers.wait()
+        return claim
+
+
+async def test_a_run_cancelled_while_it_claims_hands_back(clock: ManualClock) -> None:
+    """What was granted to a caller who is gone by then is pending again at once."""
+    store = Granting()
+    async with opened(store, clock, Scripted(found("a fact")), max_attempts=1) as memory:
+        await told(memory, "I live in Oslo.")
+        run = asyncio.create_task(memory.consolidate(SCOPE))
+        await store.granted.wait()
+        run.cancel()
+        await asyncio.sleep(0)
+        store.answers.set()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        [job] = await memory.consolidate(SCOPE)
+        assert (job.status, job.attempts) == ("completed", 1)
+        assert len((await memory.jobs()).rows) == 1
+
+
+@pytest.mark.parametrize("ticks", range(0, 60, 4))
+async def test_a_run_may_be_cancelled_anywhere(
+    store_url: str, clock: ManualClock, ticks: int
+) -> None:
+    """Whatever it waits for, nothing stays claimed and no attempt is used up."""
+    async with opened(store_url, clock, Scripted(found("a fact")), max_attempts=1) as memory:
+        await told(memory, "I live in Oslo.")
+        run = asyncio.create_task(memory.consolidate())
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        run.cancel()
+        with suppress(asyncio.CancelledError):
+            await run
+        await memory.consolidate()
+        [job] = (await memory.jobs()).rows
+        assert (job.status, job.attempts, job.added) == ("completed", 1, 1)
+        assert await contents(memory) == ["a fact"]
+
+
+async def test_a_revised_message_ends_what_came_of_it(store_url: str, clock: ManualClock) -> None:
+    """No word in common: what rests on the older content alone is superseded all the same."""
+    extractor = Scripted(found("Ann has a dog called Rex."), found("A parrot named Kiki."))
+    async with opened(store_url, clock, extractor, related=0) as memory:
+        for text in ("My dog is Rex", "Sorry: parrot, Kiki!"):
+            said = [a_message(text, key="m-1")]
+            await memory.record(SCOPE, said, session_id="s", revise=True)
+            await memory.consolidate()
+            clock.advance(minutes=1)
+        assert await contents(memory) == ["A parrot named Kiki."]
+        old, new = (await memory.scan("items")).rows
+        assert (old.status, old.superseded_by) == ("superseded", new.id)
+
+
 async def test_forgetting_overtakes_what_is_under_way(store_url: str, clock: ManualClock) -> None:
     """What was forgotten while a model thought about it never arrives."""
     held = Held("Ann lives at 7 Elm Street.")
@@ -475,10 +543,10 @@ class Faulty(InMemoryStore):
         self._fail("settled")
         return job
 
-    async def settled(self, scope: Scope, checksum: str) -> bool:
+    async def background(self, claim: Claim, query: Query, *, checksum: str) -> Background:
         """Fails once, if a test says so."""
         self._fail("looked")
-        return await super().settled(scope, checksum)
+        return await super().background(claim, query, checksum=checksum)
 
 
 async def test_a_lost_answer_is_asked_for_again(clock: ManualClock) -> None:

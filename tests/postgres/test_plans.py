@@ -20,6 +20,7 @@ from memkit.models import (
     Session,
     WholeScope,
 )
+from memkit.testing.ledgers.suite import was_settled
 from memkit.testing.values import NOW, a_query, an_episode, an_item
 from memkit_backends.postgres import ddl
 from memkit_backends.postgres.dialect import POSTGRES
@@ -149,7 +150,7 @@ async def test_claims_go_through_the_pending_alone(
     item = an_item(f"new {idle}", scope=claim.scope)
     outcome = Completed(changes=Changes(add=(item,)), checksum="c")
     await store.settle(claim, outcome, now=now)
-    assert await store.settled(claim.scope, "c")
+    assert await was_settled(store, claim.scope, "c")
     assert "job_checksum" in used(driver)
     assert scanned(driver) == []
 

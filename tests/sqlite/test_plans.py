@@ -20,6 +20,7 @@ from memkit.models import (
     Session,
     WholeScope,
 )
+from memkit.testing.ledgers.suite import was_settled
 from memkit.testing.values import NOW, a_query, a_source, an_episode, an_item
 from memkit_backends.relational.driver import Row, Transaction
 from memkit_backends.relational.store import RelationalStore
@@ -148,7 +149,7 @@ async def test_claims_go_through_the_pending_alone(
     item = an_item("new", scope=claim.scope)
     outcome = Completed(changes=Changes(add=(item,)), checksum="c")
     await store.settle(claim, outcome, now=now)
-    assert await store.settled(claim.scope, "c")
+    assert await was_settled(store, claim.scope, "c")
     assert "INDEX job_checksum (scope_pk=? AND checksum=?)" in used(driver)
     assert scanned(driver) == []
 

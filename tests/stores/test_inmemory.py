@@ -11,7 +11,7 @@ from memkit.errors import Closed
 from memkit.inmemory import InMemoryStore
 from memkit.models import Released
 from memkit.testing.clock import ManualClock
-from memkit.testing.values import HERE, NOW, an_episode
+from memkit.testing.values import HERE, NOW, a_query, an_episode
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ async def test_a_closed_store_claims_nothing(store: InMemoryStore) -> None:
         lambda: store.claim(now=NOW, budget=1, lease=HOUR),
         lambda: store.renew(claim, lease=HOUR),
         lambda: store.settle(claim, Released(), now=NOW),
-        lambda: store.settled(HERE, "c"),
+        lambda: store.background(claim, a_query(), checksum="c"),
         lambda: store.requeue(["x"]),
     ):
         with pytest.raises(Closed):

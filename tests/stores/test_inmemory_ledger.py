@@ -20,6 +20,7 @@ from memkit.models import (
     Skipped,
 )
 from memkit.testing.clock import ManualClock
+from memkit.testing.ledgers.suite import was_settled
 from memkit.testing.reading import all_items, all_jobs
 from memkit.testing.values import DAY, HERE, MINUTE, NOW, an_episode, an_item
 
@@ -61,7 +62,7 @@ async def test_a_job_of_forgotten_words_forgets_its_checksum(store: InMemoryStor
     receipt = await store.forget(Session(scope=HERE, session_id="s-2"), at=NOW)
     [kept] = await all_jobs(store)
     assert (receipt.jobs, kept.id, kept.checksum) == (0, job.id, None)
-    assert not await store.settled(HERE, "c")
+    assert not await was_settled(store, HERE, "c")
     assert (await store.forget(Session(scope=HERE, session_id="s-1"), at=NOW)).jobs == 1
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
 
 from memkit.errors import Forgotten, LeaseLost
-from memkit.inmemory.items import apply
+from memkit.inmemory.candidates import find
+from memkit.inmemory.items import apply, get
 from memkit.inmemory.state import EpisodeRow, JobRow, Lease, Stage, State
 from memkit.models import (
     Applied,
+    Background,
     Claim,
     Completed,
     ConsolidationJob,
     Dead,
+    Episode,
     Failed,
+    Query,
     Released,
     Scope,
     SettleOutcome,
@@ -121,13 +125,44 @@ def _put_off(state: State, job: ConsolidationJob, outcome: Failed) -> None:
         row.attempts = max(0, row.attempts - (not outcome.counts))
 
 
-def settled(state: State, scope: Scope, checksum: str) -> bool:
-    """See `Ledger.settled`."""
+def background(state: State, claim: Claim, query: Query, checksum: str) -> Background:
+    """See `Ledger.background`."""
+    found = find(state, query)
+    ids = {each.id for each in found.exact} | set(_revised(state, claim, query.now))
+    return Background(
+        settled=_is_settled(state, claim.scope, checksum),
+        found=found,
+        items=tuple(get(state, claim.scope, sorted(ids))),
+    )
+
+
+def _is_settled(state: State, scope: Scope, checksum: str) -> bool:
     jobs = (row.job for row in state.jobs.values())
     return any(
         job.scope == scope and job.checksum == checksum and job.status == "completed"
         for job in jobs
     )
+
+
+def _revised(state: State, claim: Claim, now: datetime) -> Iterator[str]:
+    """Ids of the items with a source that a message of the claim revises."""
+    said: dict[tuple[Scope, str, str | None], Episode] = {
+        (each.scope, each.session_id, message.key): each
+        for each in claim.episodes
+        for message in each.messages
+        if message.key is not None
+    }
+    for item_id in state.shelf(claim.scope).ids if said else ():
+        item = state.items[item_id]
+        if item.status != "superseded" and item.expires_at > now:
+            earlier = ((state.episodes.get(each.episode_id), each.key) for each in item.sources)
+            if any(row and _precedes(row, said.get((*row.session, key))) for row, key in earlier):
+                yield item_id
+
+
+def _precedes(row: EpisodeRow, later: Episode | None) -> bool:
+    earlier = row.skeleton
+    return later is not None and earlier.id != later.id and earlier.position < later.position
 
 
 def requeue(state: State, job_ids: Sequence[str]) -> int:

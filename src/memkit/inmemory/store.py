@@ -18,6 +18,7 @@ from memkit.inmemory.state import State
 from memkit.models import (
     Appended,
     Applied,
+    Background,
     Candidates,
     Capabilities,
     Changes,
@@ -200,9 +201,9 @@ class InMemoryStore:
         """See `Ledger.settle`."""
         return ledger.settle(self._state, claim, outcome, now=now)
 
-    async def settled(self, scope: Scope, checksum: str) -> bool:
-        """See `Ledger.settled`."""
-        return ledger.settled(self._state, scope, checksum)
+    async def background(self, claim: Claim, query: Query, *, checksum: str) -> Background:
+        """See `Ledger.background`."""
+        return ledger.background(self._state, claim, query, checksum)
 
     async def requeue(self, job_ids: Sequence[str]) -> int:
         """See `Ledger.requeue`."""

@@ -39,6 +39,7 @@ from memkit.models.item import (
     content_hash,
 )
 from memkit.models.job import (
+    Background,
     Claim,
     Completed,
     ConsolidationJob,
@@ -97,6 +98,7 @@ __all__ = [
     "ID_BYTES",
     "Appended",
     "Applied",
+    "Background",
     "Block",
     "Candidate",
     "Candidates",

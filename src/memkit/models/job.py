@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -9,7 +10,9 @@ from pydantic import AwareDatetime, Field
 
 from memkit.models.base import Model
 from memkit.models.changes import Changes
+from memkit.models.item import MemoryItem
 from memkit.models.message import Episode
+from memkit.models.query import Candidates
 from memkit.models.scope import Scope
 
 JobStatus = Literal["running", "completed", "skipped", "failed", "dead"]
@@ -92,6 +95,15 @@ class Claim(Model):
             started_at=at,
             finished_at=at,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Background:
+    """What a store knows already of what a claim is about, see `Ledger.background`."""
+
+    settled: bool = False
+    found: Candidates = Candidates()  # noqa: RUF009  # frozen value
+    items: tuple[MemoryItem, ...] = ()
 
 
 class Completed(Model):

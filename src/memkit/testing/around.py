@@ -10,6 +10,7 @@ from memkit.contracts import Ledger, Store, What
 from memkit.models import (
     Appended,
     Applied,
+    Background,
     Candidates,
     Capabilities,
     Changes,
@@ -213,9 +214,11 @@ class LedgerStoreAround(StoreAround):
         """See `Ledger.settle`."""
         return await self.through("settle", lambda: self.inner.settle(claim, outcome, now=now))
 
-    async def settled(self, scope: Scope, checksum: str) -> bool:
-        """See `Ledger.settled`."""
-        return await self.through("settled", lambda: self.inner.settled(scope, checksum))
+    async def background(self, claim: Claim, query: Query, *, checksum: str) -> Background:
+        """See `Ledger.background`."""
+        return await self.through(
+            "background", lambda: self.inner.background(claim, query, checksum=checksum)
+        )
 
     async def requeue(self, job_ids: Sequence[str]) -> int:
         """See `Ledger.requeue`."""

@@ -69,11 +69,7 @@ async def fail(tx: Transaction, job_id: str, error: str, now: datetime) -> None:
 
 
 class Jobs(Noun):
-    """`Ledger.settled` and `Ledger.requeue`."""
-
-    async def settled(self, scope: Scope, checksum: str) -> bool:
-        """See `Ledger.settled`."""
-        return await self._driver.read_each(partial(_settled, scope, checksum))
+    """`Ledger.requeue`."""
 
     async def requeue(self, job_ids: Sequence[str]) -> int:
         """See `Ledger.requeue`. What was settled, purged or forgotten since stays as it is."""
@@ -102,21 +98,3 @@ class Jobs(Noun):
             """,
             ids=ids,
         )
-
-
-async def _settled(scope: Scope, checksum: str, tx: Transaction) -> bool:
-    # Index: job_checksum (scope_pk, checksum).
-    row = await tx.fetch_one(
-        """
-        SELECT 1
-          FROM scope
-          JOIN job ON job.scope_pk = scope.pk
-         WHERE scope.key = :scope
-           AND job.checksum = :checksum
-           AND job.status = 'completed'
-         LIMIT 1
-        """,
-        scope=scope.key,
-        checksum=checksum,
-    )
-    return row is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memkit_backends.relational.candidates import Finding
+from memkit_backends.relational.backgrounds import Backgrounds
 from memkit_backends.relational.claims import Claims
 from memkit_backends.relational.episodes import Episodes
 from memkit_backends.relational.forgetting import Forgetting
@@ -16,7 +16,17 @@ from memkit_backends.relational.tails import Tails
 
 
 class RelationalStore(
-    Episodes, Tails, Finding, Items, Pages, Statistics, Forgetting, Purging, Claims, Settling, Jobs
+    Episodes,
+    Tails,
+    Backgrounds,
+    Items,
+    Pages,
+    Statistics,
+    Forgetting,
+    Purging,
+    Claims,
+    Settling,
+    Jobs,
 ):
     """A `Store` and a `Ledger`. Each noun keeps to its own tables and its own file."""
 

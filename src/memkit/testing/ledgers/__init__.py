@@ -10,6 +10,7 @@ Beside `StoreConformance`, whose `open_store` serves both:
             return InMemoryStore(lease_clock=clock)
 """
 
+from memkit.testing.ledgers.background import BackgroundRules
 from memkit.testing.ledgers.claiming import ClaimingRules
 from memkit.testing.ledgers.leasing import LeasingRules
 from memkit.testing.ledgers.settling import SettlingRules
@@ -17,5 +18,5 @@ from memkit.testing.ledgers.settling import SettlingRules
 __all__ = ["LedgerConformance"]
 
 
-class LedgerConformance(ClaimingRules, LeasingRules, SettlingRules):
+class LedgerConformance(ClaimingRules, LeasingRules, BackgroundRules, SettlingRules):
     """The contract `Ledger`, rule by rule."""

@@ -23,7 +23,7 @@ from memkit.models import (
 )
 from memkit.testing.around import LedgerStore
 from memkit.testing.clock import ManualClock
-from memkit.testing.ledgers.suite import LedgerSuite, completed, ids
+from memkit.testing.ledgers.suite import LedgerSuite, completed, ids, was_settled
 from memkit.testing.reading import EVERY_CHANNEL, all_items, all_jobs, channels, contents
 from memkit.testing.suite import immediate, only_where
 from memkit.testing.values import (
@@ -104,16 +104,16 @@ class SettlingRules(LedgerSuite):
         assert await self.offered(store, now=NOW + DAY) is None
 
     async def test_a_checksum_is_settled_once_its_job_completed(self, store: LedgerStore) -> None:
-        """`settled` is true of completed jobs of the scope, and of no other job or scope."""
+        """A background is `settled` by a completed job of its scope, and by no other."""
         await store.append([an_episode("hi"), an_episode("yours", scope=THERE)])
-        assert not await store.settled(HERE, "c-1")
+        assert not await was_settled(store, HERE, "c-1")
         failed = Failed(error="timeout", retry_at=NOW)
         await store.settle(await self.claimed(store), failed, now=NOW)
-        assert not await store.settled(HERE, "c-1")
+        assert not await was_settled(store, HERE, "c-1")
         await store.settle(await self.claimed(store), completed(checksum="c-1"), now=NOW)
-        assert await store.settled(HERE, "c-1")
-        assert not await store.settled(HERE, "c-2")
-        assert not await store.settled(THERE, "c-1")
+        assert await was_settled(store, HERE, "c-1")
+        assert not await was_settled(store, HERE, "c-2")
+        assert not await was_settled(store, THERE, "c-1")
 
     async def test_a_failed_run_leaves_its_episodes_pending(self, store: LedgerStore) -> None:
         """Nothing is lost: the attempt counts, the reason is kept, the next try has its date."""
@@ -186,19 +186,19 @@ class SettlingRules(LedgerSuite):
         receipt = await store.forget(WholeScope(scope=HERE), at=NOW)
         assert receipt.jobs == 1
         assert [each.scope for each in await all_jobs(store)] == [THERE]
-        assert not await store.settled(HERE, HERE.key)
+        assert not await was_settled(store, HERE, HERE.key)
 
     async def test_a_job_outlives_one_of_its_episodes(self, store: LedgerStore) -> None:
         """A job of other episodes too keeps those, and vouches for its checksum no more."""
         episodes = [an_episode("a"), an_episode("b", session_id="s-2", at=NOW + MINUTE)]
         await store.append(episodes)
         await store.settle(await self.claimed(store), completed(checksum="c-1"), now=NOW)
-        assert await store.settled(HERE, "c-1")
+        assert await was_settled(store, HERE, "c-1")
         for gone, left in ((episodes[0], [episodes[1].id]), (episodes[1], None)):
             await store.forget(Episodes(scope=HERE, ids=(gone.id,)), at=NOW)
             jobs = await all_jobs(store)
             assert [list(each.episode_ids) for each in jobs] == ([] if left is None else [left])
-            assert not await store.settled(HERE, "c-1")
+            assert not await was_settled(store, HERE, "c-1")
 
     async def test_dead_episodes_are_requeued(self, store: LedgerStore) -> None:
         """`requeue` makes the episodes of dead jobs pending anew, all attempts forgiven."""

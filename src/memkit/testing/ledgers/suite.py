@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memkit.models import Changes, Claim, Completed, MemoryItem, Scope
+from memkit.contracts import Ledger
+from memkit.models import (
+    Changes,
+    Claim,
+    Completed,
+    Episode,
+    MemoryItem,
+    Query,
+    Scope,
+    new_id,
+)
 from memkit.testing.around import LedgerStore
 from memkit.testing.suite import StoreSuite
 from memkit.testing.values import HERE, NOW
@@ -49,3 +59,14 @@ def completed(*add: MemoryItem, checksum: str = "c-1") -> Completed:
 def ids(claim: Claim) -> list[str]:
     """The ids of the claimed episodes, in their order."""
     return [each.id for each in claim.episodes]
+
+
+def a_claim(*episodes: Episode, scope: Scope = HERE) -> Claim:
+    """A claim that nobody made: enough to ask for its background."""
+    return Claim(job_id=new_id(), scope=scope, fence=0, epoch=0, attempts=1, episodes=episodes)
+
+
+async def was_settled(store: Ledger, scope: Scope, checksum: str) -> bool:
+    """Whether this input of `scope` was read to the end before."""
+    query = Query(scopes=(scope,), now=NOW)
+    return (await store.background(a_claim(scope=scope), query, checksum=checksum)).settled

@@ -8,6 +8,7 @@ from typing import Final
 
 from memkit.models import (
     Applied,
+    Background,
     Candidate,
     Candidates,
     Claim,
@@ -59,6 +60,11 @@ def claim(granted: Claim | None) -> object:
         return None
     context = sorted(granted.context, key=_place)
     return granted.scope, granted.attempts, granted.episodes, context
+
+
+def background(known: Background) -> object:
+    """What the store knows; where the input was read before, the rest may be left out."""
+    return known.settled or (candidates(known.found), known.items)
 
 
 def _place(episode: Episode) -> tuple[str, str, int]:

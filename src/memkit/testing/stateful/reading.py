@@ -10,6 +10,7 @@ from hypothesis.stateful import invariant, rule
 
 from memkit.models import Candidate, Candidates, MemoryItem, Query, Scope, Stats, Tail, content_hash
 from memkit.testing.around import LedgerStore
+from memkit.testing.ledgers.suite import was_settled
 from memkit.testing.reading import all_episodes, all_items, all_jobs, all_tombstones
 from memkit.testing.stateful import alike, material
 from memkit.testing.stateful.ground import picked
@@ -131,7 +132,7 @@ class Reading(Working):
             self.stores.ask(partial(_tail, scope=scope, session_id=session_id))
         for scope in dict.fromkeys(each.model.scope for each in self.claims):
             for checksum in ("c-1", "c-2"):
-                self.stores.ask(partial(_settled, scope=scope, checksum=checksum))
+                self.stores.ask(partial(was_settled, scope=scope, checksum=checksum))
 
 
 async def _jobs(store: LedgerStore, ids: list[str], *, scope: Scope | None) -> list[object]:
@@ -149,10 +150,6 @@ async def _by_key(store: LedgerStore, *, scope: Scope, key: str) -> MemoryItem |
 
 async def _tail(store: LedgerStore, *, scope: Scope, session_id: str) -> Tail:
     return await store.tail(scope, session_id, limit=100)
-
-
-async def _settled(store: LedgerStore, *, scope: Scope, checksum: str) -> bool:
-    return await store.settled(scope, checksum)
 
 
 async def _stats(store: LedgerStore, *, scope: Scope | None) -> Stats:

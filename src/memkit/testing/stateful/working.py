@@ -14,6 +14,7 @@ from memkit.models import (
     Completed,
     Dead,
     Failed,
+    Query,
     Released,
     Scope,
     SettleOutcome,
@@ -74,6 +75,22 @@ class Working(Forgetting):
         claims = [] if granted is None else [each for each in granted.all if each is not None]
         if claims:
             self.claims.append(Answers(tuple(claims)))
+            self.look_back(self.claims[-1])
+
+    def look_back(self, claims: Answers[Claim]) -> None:
+        """Ask what is known already of what is claimed."""
+        items = [each for each in self.items if each.scope == claims.model.scope]
+        query = Query(
+            scopes=(claims.model.scope,),
+            now=self.now,
+            tokens=tuple({token for each in items for token in each.tokens.split()}),
+            exact=tuple({each.content_hash for each in items[-3:]}),
+        )
+        self.stores.tell(
+            lambda store, claim: store.background(claim, query, checksum="c-1"),
+            claims,
+            alike.background,
+        )
 
     @rule(place=material.places, scope=st.none() | material.scopes, added=drafts)
     def overtake(self, place: int, scope: Scope | None, added: Draft) -> None:
@@ -91,6 +108,7 @@ class Working(Forgetting):
     def renew(self, place: int) -> None:
         """Hold on to a claim, or to one that is lost."""
         for claims in pick(self.claims, place):
+            self.look_back(claims)
             self.stores.tell(
                 lambda store, claim: store.renew(claim, lease=self.lease), claims, alike.claim
             )

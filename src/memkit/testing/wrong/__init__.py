@@ -2,6 +2,7 @@
 
 from memkit.testing.wrong import (
     adding,
+    background,
     cascading,
     changing,
     claiming,
@@ -24,6 +25,7 @@ __all__ = ["WRONG_STORES", "Wrong"]
 
 _MODULES = (
     adding,
+    background,
     cascading,
     changing,
     claiming,

@@ -17,7 +17,6 @@ from memkit.models import (
     Failed,
     Receipt,
     Released,
-    Scope,
     SettleOutcome,
     Skipped,
     Target,
@@ -97,17 +96,6 @@ class CallsSkippedCompleted(Wrong):
         job = await super().settle(claim, outcome, now=now)
         skipped = isinstance(outcome, Skipped)
         return job.model_copy(update={"status": "completed"}) if skipped else job
-
-
-class SharesChecksums(Wrong):
-    """Takes what one scope settled for settled in all."""
-
-    breaks = "test_a_checksum_is_settled_once_its_job_completed"
-
-    async def settled(self, scope: Scope, checksum: str) -> bool:
-        """Two users who say the same are one."""
-        scopes = {scope, *(row.job.scope for row in self._state.jobs.values())}
-        return any([await super(SharesChecksums, self).settled(each, checksum) for each in scopes])
 
 
 class KeepsNoNextTry(Wrong):
