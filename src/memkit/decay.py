@@ -13,6 +13,7 @@ moment. Items that never fade stand beyond `FOREVER`, in order of importance.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -73,14 +74,15 @@ class Policy:
 
     def importance(self, fades_at: datetime, now: datetime) -> float:
         """Importance at `now` of an item that fades at `fades_at`; between 0 and 1."""
-        return self.importance_at(microseconds(fades_at), microseconds(now))
+        return self.importance_at(microseconds(now))(microseconds(fades_at))
 
-    def importance_at(self, fades_at: int, now: int) -> float:
-        """`importance` where both dates are given in `microseconds`, as rows have them."""
+    def importance_at(self, now: int) -> Callable[[int], float]:
+        """`importance` by `fades_at`, both dates in `microseconds`, as rows have them."""
         if self.factor == 1:
-            return min(1.0, max(0.0, (fades_at - _FOREVER) / _DAY))
-        exponent = (fades_at - now) / _DAY * -math.log(self.factor)
-        return min(1.0, self.threshold * math.exp(min(exponent, 700.0)))
+            return lambda fades_at: min(1.0, max(0.0, (fades_at - _FOREVER) / _DAY))
+        rate, threshold = -math.log(self.factor) / _DAY, self.threshold
+        full = now - math.log(threshold) / rate
+        return lambda at: threshold * math.exp((at - now) * rate) if at < full else 1.0
 
 
 NEVER = Policy(factor=1)
@@ -107,4 +109,4 @@ def microseconds(moment: datetime) -> int:
 
 def from_microseconds(stamp: int) -> datetime:
     """The aware date in UTC whose `microseconds` this is."""
-    return EPOCH + timedelta(microseconds=stamp)
+    return EPOCH + timedelta(0, 0, stamp)

@@ -35,6 +35,8 @@ _TRUSTED = frozenset({"user", "assistant", "told"})
 _TO_JSON = json.JSONEncoder(ensure_ascii=False)
 _WORD_CHARACTERS = 40
 
+# Printable ASCII without what JSON or the block would want escaped.
+_PLAIN = re.compile(r"[ !#-;=?-\[\]-~]*")
 _BREAKS = re.compile("\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 # Controls, halves of pairs, and all that Unicode calls default ignorable: bidirectional and
 # zero-width signs, fillers, variation selectors, tags.
@@ -69,8 +71,17 @@ def render(items: Iterable[Renderable]) -> str:
     other invisible characters: whatever is remembered, it neither ends the block nor begins
     a line. Nothing is left out for what it says. The same items give the same text.
     """
-    shown = sorted(items, key=lambda item: item.origin not in _TRUSTED)
-    return "\n".join((_OPENING, _NOTICE, *map(line, shown), _CLOSING)) if shown else ""
+    return block((item, line(item)) for item in items)
+
+
+def block(shown: Iterable[tuple[Renderable, str]]) -> str:
+    """`render` of items whose `line` is known already."""
+    trusted: list[str] = []
+    untrusted: list[str] = []
+    for item, text in shown:
+        (trusted if item.origin in _TRUSTED else untrusted).append(text)
+    lines = trusted + untrusted
+    return "\n".join((_OPENING, _NOTICE, *lines, _CLOSING)) if lines else ""
 
 
 def line(item: Renderable) -> str:
@@ -89,10 +100,9 @@ def strip_blocks(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    # Of what is in ASCII and printable, nothing is a break or invisible.
-    is_plain = text.isascii() and text.isprintable()
-    visible = text if is_plain else _INVISIBLE.sub("", _BREAKS.sub("\n", text))
-    escaped = _TO_JSON.encode(visible)
+    if _PLAIN.fullmatch(text):
+        return f'"{text}"'
+    escaped = _TO_JSON.encode(_INVISIBLE.sub("", _BREAKS.sub("\n", text)))
     return escaped.replace("<", r"\u003c").replace(">", r"\u003e")
 
 

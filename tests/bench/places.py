@@ -14,7 +14,7 @@ from tests.bench.population import POLICIES, Population, Row
 
 CANDIDATE = (
     "item.id, item.scope_pk, item.content, item.kind, item.origin, item.policy, item.fades_at, "
-    "item.observed_at, item.content_hash, item.session_id, item.position"
+    "item.observed_at, item.session_id, item.position"
 )
 """What memkit reads of an item to recall it; the raw driver reads the same."""
 

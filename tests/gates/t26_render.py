@@ -126,7 +126,7 @@ def misplaced(items: Sequence[Recalled], make: Render) -> Iterator[str]:
 
 def overdrawn(items: Sequence[Recalled], budget: int, make: Render) -> Iterator[str]:
     """What is wrong with the items that are said to fit into `budget` tokens."""
-    chosen = fit(items, budget=budget, count_tokens=estimate_tokens)
+    chosen = [each for each, _ in fit(items, budget=budget, count_tokens=estimate_tokens)]
     if chosen and estimate_tokens(make(chosen)) > budget:
         yield f"more than {budget} tokens"
     if not items or (not chosen and budget > 4_000):

@@ -88,7 +88,6 @@ def _row(item: MemoryItem, *, tokens: str | None = None) -> Candidate:
         policy=item.policy,
         fades_at=microseconds(item.fades_at),
         observed_at=microseconds(item.observed_at),
-        content_hash=item.content_hash,
         session_id=first.session_id if first else None,
         position=first.position if first else None,
         tokens=tokens,

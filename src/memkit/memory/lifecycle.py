@@ -23,6 +23,7 @@ from memkit.memory.retention import Retention
 from memkit.models import ConsolidationJob, Kind, Purged, Scope, WorkingMemory, utcnow
 from memkit.ranking import fit
 from memkit.reconcile import Rules
+from memkit.render import block
 from memkit.text import estimate_tokens
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-_SPARE = 10
+_SPARE = 5
 """Near-duplicates are dropped after the store has answered, so it is asked for some more."""
 
 
@@ -105,9 +106,11 @@ class Lifecycle:
                 deadline=deadline,
             )
             found, late = await recall(self.store, request, now=self.clock())
-            chosen = fit(found, budget=budget, count_tokens=count_tokens or estimate_tokens)
-            counts |= {"items": len(chosen), "degraded": late}
-        return WorkingMemory(items=tuple(chosen), degraded=late)
+            shown = fit(found, budget=budget, count_tokens=count_tokens or estimate_tokens)
+            counts |= {"items": len(shown), "degraded": late}
+        return WorkingMemory(
+            items=tuple([item for item, _ in shown]), degraded=late, block=block(shown)
+        )
 
     async def record(
         self,

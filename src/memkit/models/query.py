@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from memkit.models.item import Kind, Origin
 from memkit.models.scope import Scope
@@ -31,9 +32,8 @@ class Query:
     kinds: tuple[Kind, ...] | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class Candidate:
-    """One narrow row. Times are microseconds since the epoch, UTC: rows carry them as integers.
+class Candidate(NamedTuple):
+    """One narrow row, as a database's row has it. Times are microseconds since the epoch, UTC.
 
     `session_id` and `position` name the item's first source; `tokens` is filled in the text
     channel only.
@@ -47,7 +47,6 @@ class Candidate:
     policy: str
     fades_at: int
     observed_at: int
-    content_hash: str
     session_id: str | None = None
     position: int | None = None
     tokens: str | None = None

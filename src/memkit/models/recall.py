@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from memkit.models.item import Kind, Origin
 from memkit.render import render
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # frozen, making it would take three times as long
 class Recalled:
     """One injected item, narrow and cheap.
 
@@ -38,6 +38,8 @@ class WorkingMemory:
 
     items: tuple[Recalled, ...] = ()
     degraded: bool = False
+    block: str = field(default="", repr=False, compare=False)
+    """What `render` gives, where it was worked out already."""
 
     @property
     def has_untrusted(self) -> bool:
@@ -49,4 +51,4 @@ class WorkingMemory:
 
         One line per item, escaped; see `memkit.render`.
         """
-        return render(self.items)
+        return self.block or render(self.items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from memkit.models import Recalled
-from memkit.render import FRAME, line, render
+from memkit.render import FRAME, block, line
 from memkit.text import estimate_tokens
 
 
@@ -14,21 +14,22 @@ def fit(
     *,
     budget: int,
     count_tokens: Callable[[str], int] = estimate_tokens,
-) -> list[Recalled]:
-    """The items whose rendering together stays within `budget`, in their order.
+) -> list[tuple[Recalled, str]]:
+    """The items whose rendering together stays within `budget`, in their order, and their lines.
 
     An item that does not fit any more is left out, and a smaller one behind it may still do.
     """
     left = budget - count_tokens(FRAME)
-    chosen: list[Recalled] = []
+    chosen: list[tuple[Recalled, str]] = []
     for item in items:
-        cost = count_tokens(f"{line(item)}\n")
+        shown = line(item)
+        cost = count_tokens(f"{shown}\n")
         if cost <= left:
-            chosen.append(item)
+            chosen.append((item, shown))
             left -= cost
     if count_tokens is estimate_tokens:
         return chosen  # the whole is never more than its parts
     # Another counter need not be additive: the whole is what has to fit.
-    while chosen and count_tokens(render(chosen)) > budget:
+    while chosen and count_tokens(block(chosen)) > budget:
         chosen.pop()
     return chosen

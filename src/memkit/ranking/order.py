@@ -91,17 +91,12 @@ def _by_text_or_strength(candidates: Candidates) -> tuple[Candidate, ...]:
     return (*candidates.text, *(row for row in candidates.strongest if row.id not in found))
 
 
-def _importances(rows: Iterable[Candidate], now: datetime) -> list[float]:
+def _importances(rows: Sequence[Candidate], now: datetime) -> list[float]:
     moment = microseconds(now)
-    policies: dict[str, Policy] = {}
-    importances: list[float] = []
-    for row in rows:
-        policy = policies.get(row.policy)
-        if policy is None:
-            policy = policies[row.policy] = Policy.from_name(row.policy)
-        # Dates are whole microseconds: without rounding, 0.1 would come back as less.
-        importances.append(round(policy.importance_at(row.fades_at, moment), 6))
-    return importances
+    names = {row.policy for row in rows}
+    importance = {name: Policy.from_name(name).importance_at(moment) for name in names}
+    # Dates are whole microseconds: without rounding, 0.1 would come back as less.
+    return [round(importance[row.policy](row.fades_at), 6) for row in rows]
 
 
 def _recencies(rows: Sequence[Candidate]) -> list[float]:

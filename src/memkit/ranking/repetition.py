@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 
 from memkit.models import Candidate
 
 _COMPARED = 64
 """With so many of those who share one of its words a candidate is compared at most."""
+
+_ROUNDING = 1e-9
 
 
 class Said:
@@ -19,28 +20,41 @@ class Said:
 
     def __init__(self, duplicate: float) -> None:
         self._duplicate = duplicate
+        self._may_differ = 1 - duplicate
+        self._known: set[str] = set()
+        self._unsigned: list[frozenset[str]] = []
         self._by_sign: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
 
     def first(self, row: Candidate) -> bool:
         """Take `row` in, unless its words were taken in before."""
         words = frozenset((row.tokens or row.content.casefold()).split())
-        signs = self._signs(words)
-        for sign in signs:
-            # Of a crowd that shares a word, the best: comparing with all would be quadratic.
-            for other in self._by_sign[sign][:_COMPARED]:
-                if self._alike(words, other):
-                    return False
-        for sign in signs:
-            self._by_sign[sign].append(words)
+        # Most bring in more new words than what repeats another may have.
+        new = len(words - self._known)
+        if new <= self._may_differ * len(words) + _ROUNDING and self._repeats(words):
+            return False
+        self._known.update(words)
+        self._unsigned.append(words)
         return True
+
+    def _repeats(self, words: frozenset[str]) -> bool:
+        for earlier in self._unsigned:
+            for sign in self._signs(earlier):
+                self._by_sign[sign].append(earlier)
+        self._unsigned.clear()
+        # Of a crowd that shares a word, the best: comparing with all would be quadratic.
+        return any(
+            self._alike(words, other)
+            for sign in self._signs(words)
+            for other in self._by_sign[sign][:_COMPARED]
+        )
 
     def _signs(self, words: frozenset[str]) -> list[str]:
         """So many of the words that every set that is like this one has one of them, too.
 
         That holds in any fixed order; long words first, since few other texts have them.
         """
-        may_differ = len(words) - math.ceil(self._duplicate * len(words) - 1e-9)
-        return sorted(sorted(words), key=len, reverse=True)[: max(0, may_differ) + 1]
+        may_differ = int(self._may_differ * len(words) + _ROUNDING)
+        return sorted(sorted(words), key=len, reverse=True)[: may_differ + 1]
 
     def _alike(self, one: frozenset[str], other: frozenset[str]) -> bool:
         common = len(one & other)

@@ -13,6 +13,7 @@ POSTGRES = Dialect(
     take_scope="FOR UPDATE OF owner SKIP LOCKED",
     is_one_of_texts=lambda name: f"= ANY(CAST({name} AS TEXT[]))",
     is_one_of_integers=lambda name: f"= ANY(CAST({name} AS BIGINT[]))",
+    purged_at_once=1_000,
     strongest=strongest,
     text=text,
 )

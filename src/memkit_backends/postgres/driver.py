@@ -23,6 +23,7 @@ from memkit_backends.postgres.failures import CAUGHT, Failure, NoneFreeError, fa
 from memkit_backends.postgres.migrating import migrate, version
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.patience import Patience
+from memkit_backends.postgres.reserve import Reserve, is_lost
 from memkit_backends.postgres.scripts import supported
 from memkit_backends.postgres.statements import Statements
 from memkit_backends.postgres.transaction import Deadline, PostgresTransaction
@@ -58,6 +59,7 @@ class PostgresDriver:
         self._options = options
         self._statements = Statements(options)
         self._is_ours = options.pool is None
+        self._reserve = Reserve(pool, keeps=self._is_ours)
         self._loop = asyncio.get_running_loop()
         self._pid = os.getpid()
         self._is_closed = False
@@ -173,6 +175,7 @@ class PostgresDriver:
         self._is_closed = True
         if not self._is_ours:
             return
+        self._reserve.drop()
         try:
             async with asyncio.timeout(self._options.deadline):
                 await self._pool.close()
@@ -188,22 +191,25 @@ class PostgresDriver:
             raise WrongLoop
 
     async def _try(self, attempt: Attempt[Answer], deadline: Deadline) -> Answer:
-        connection = await self._acquired(deadline)
+        connection = self._reserve.take() or await self._acquired(deadline)
+        is_kept = False
         try:
-            return await attempt(connection, deadline)
+            answer = await attempt(connection, deadline)
+            is_kept = self._reserve.keep(connection)
+            return answer
         finally:
-            await self._release(connection)
+            if not is_kept:
+                await self._release(connection)
 
     async def _acquired(self, deadline: Deadline) -> Connection:
         try:
             async with asyncio.timeout(min(self._options.acquire_timeout, deadline.left)) as wait:
-                connection: Connection = await self._pool.acquire()
+                return await self._reserve.acquire()
         except TimeoutError as exc:
             if wait.expired():
                 raise NoneFreeError from exc
             # It was free to be made, and the server did not answer.
             raise ConnectionError from exc
-        return connection
 
     async def _release(self, connection: Connection) -> None:
         try:
@@ -216,6 +222,7 @@ class PostgresDriver:
         """Whether it makes sense to try again; then it is time to."""
         if found.sort == "standby":
             # After a failover the old connections lead to what is a standby now.
+            self._reserve.drop()
             await self._pool.expire_connections()
         return await patience.lasts(found.sort)
 
@@ -254,7 +261,7 @@ async def _undone_on_failure(connection: Connection) -> AsyncIterator[None]:
     try:
         yield
     except BaseException:
-        if not connection.is_closed():
+        if not is_lost(connection):
             await _roll_back(connection)
         raise
 

@@ -8,12 +8,10 @@ from memkit.errors import ConfigError, StoreUnavailable
 from memkit_backends.postgres.connection import Pool
 from memkit_backends.postgres.failures import CAUGHT, failure, hushed
 from memkit_backends.postgres.options import Options
+from memkit_backends.postgres.reserve import IDLE
 
 STATEMENTS = 256
 """Prepared statements that a connection keeps."""
-
-IDLE = 240.0
-"""Seconds after which an unused connection is closed, before a proxy between does so."""
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg ships no types

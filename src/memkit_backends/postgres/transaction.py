@@ -70,9 +70,9 @@ class PostgresTransaction:
         """See `Transaction.fetch_all`."""
         text, values = self._statements.prepare(sql, parameters)
         self._pass("before statement")
-        rows = await self._connection.fetch(text, *values, timeout=self._deadline.left)
+        rows: list[Row] = await self._connection.fetch(text, *values, timeout=self._deadline.left)
         self._pass("after statement")
-        return [tuple(row) for row in rows]
+        return rows
 
     async def fetch_one(self, sql: LiteralString, **parameters: Value) -> Row | None:
         """See `Transaction.fetch_one`."""

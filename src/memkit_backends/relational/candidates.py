@@ -15,9 +15,9 @@ from memkit_backends.relational.noun import Noun
 
 CANDIDATE: Final[LiteralString] = """
        item.id, item.scope_pk, item.content, item.kind, item.origin, item.policy,
-       item.fades_at, item.observed_at, item.content_hash, item.session_id, item.position
+       item.fades_at, item.observed_at, item.session_id, item.position
 """
-"""The columns of a candidate; its scope is a number here."""
+"""The columns of a candidate in its order; its scope is a number here."""
 
 KNOWN_SCOPES = 10_000
 """How many scopes' numbers are remembered. A number is never given to another scope."""
@@ -45,8 +45,6 @@ class Finding(Noun):
         if query.tokens and query.text > 0:
             rows, population, is_cut = await self._dialect.text(tx, ask, query.tokens, query.text)
             text = _built(rows, scopes)
-            for candidate, row in zip(text, rows, strict=True):
-                candidate.tokens = row[-1]
         if query.exact:
             exact = _built(await self._exact(tx, ask, query.exact), scopes)
         return Candidates(
@@ -87,22 +85,5 @@ class Finding(Noun):
 
 
 def _built(rows: Sequence[Row], scopes: dict[int, Scope]) -> tuple[Candidate, ...]:
-    """The candidates that rows of CANDIDATE columns make, in their order."""
-    return tuple(
-        [
-            Candidate(
-                id=row[0],
-                scope=scopes[row[1]],
-                content=row[2],
-                kind=row[3],
-                origin=row[4],
-                policy=row[5],
-                fades_at=row[6],
-                observed_at=row[7],
-                content_hash=row[8],
-                session_id=row[9],
-                position=row[10],
-            )
-            for row in rows
-        ]
-    )
+    """The candidates that rows of CANDIDATE columns make, with their tokens behind or without."""
+    return tuple([Candidate(row[0], scopes[row[1]], *row[2:]) for row in rows])

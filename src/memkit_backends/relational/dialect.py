@@ -42,6 +42,9 @@ class Dialect:
     is_one_of_integers: Callable[[LiteralString], LiteralString]
     """The same for integers."""
 
+    purged_at_once: int
+    """Rows that decay deletes in one transaction: others may write in between."""
+
     strongest: Callable[[Transaction, Ask, int], Coroutine[Any, Any, list[Row]]]
     """The so many items that fade last, per scope and policy, in falling order of `fades_at`,
     then rising id: the CANDIDATE columns, whatever stands behind them."""

@@ -11,9 +11,6 @@ from memkit.models import Purged
 from memkit_backends.relational.driver import Row, Transaction
 from memkit_backends.relational.noun import Noun
 
-BATCH = 200
-"""Rows deleted in one transaction."""
-
 
 class Purging(Noun):
     """`Store.purge`."""
@@ -31,7 +28,7 @@ class Purging(Noun):
             return await self._driver.read(partial(self._expired, stamp, limit))
         done = Purged(more=True)
         while done.more and (left := limit - len(done.item_ids) - len(done.episode_ids)) > 0:
-            step = await self._driver.write(partial(self._purge, stamp, min(left, BATCH)))
+            step = await self._driver.write(partial(self._purge, stamp, min(left, self._dialect.purged_at_once)))
             done += step
         return done
 
@@ -78,7 +75,7 @@ class Purging(Noun):
         return found.model_copy(update={"item_ids": ids})
 
     async def _expired(self, stamp: int, limit: int, tx: Transaction) -> Purged:
-        # One more than asked tells whether there are more. Index: item_expired (expires_at).
+        # One more than asked tells whether there are more. Index: item_expired (expires_at, id).
         items = await tx.fetch_all(
             """
             SELECT id
@@ -102,7 +99,7 @@ class Purging(Noun):
         )
 
     async def _expired_episodes(self, stamp: int, most: int, tx: Transaction) -> list[Row]:
-        # Index: episode_expired (expires_at).
+        # Index: episode_expired (expires_at, id).
         return await tx.fetch_all(
             """
             SELECT id, status

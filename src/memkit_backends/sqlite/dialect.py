@@ -12,6 +12,7 @@ SQLITE = Dialect(
     take_scope="",
     is_one_of_texts=lambda name: f"IN (SELECT value FROM json_each({name}))",
     is_one_of_integers=lambda name: f"IN (SELECT value FROM json_each({name}))",
+    purged_at_once=100,  # nobody else writes meanwhile, and a commit takes its time too
     strongest=strongest,
     text=text,
 )

@@ -32,7 +32,7 @@ async def strongest(tx: Transaction, ask: Ask, count: int) -> list[Row]:
         policy = await _policy_after(tx, scope_pk, "")
         while policy is not None:
             ranged = await _strongest_of(tx, ask, scope_pk, policy, count)
-            rows += ranged
+            rows += [row[:-1] for row in ranged]
             policy = ranged[0][-1] if ranged else await _policy_after(tx, scope_pk, policy)
     return rows
 

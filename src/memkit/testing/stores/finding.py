@@ -69,7 +69,6 @@ class FindingRules(StoreSuite):
             policy=tea.policy,
             fades_at=microseconds(tea.fades_at),
             observed_at=microseconds(tea.observed_at),
-            content_hash=tea.content_hash,
             session_id="s-9",
             position=41,
         )
@@ -77,8 +76,7 @@ class FindingRules(StoreSuite):
         [text] = found.text
         assert text.tokens is not None
         assert sorted(text.tokens.split()) == sorted(tea.tokens.split())
-        text.tokens = None
-        assert text == expected
+        assert text._replace(tokens=None) == expected
 
     async def test_an_item_without_sources_names_no_place(self, store: Store) -> None:
         """What was told has neither session nor position."""

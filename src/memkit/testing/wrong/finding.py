@@ -280,7 +280,6 @@ def _bare(item: MemoryItem) -> Candidate:
         policy=item.policy,
         fades_at=0,
         observed_at=0,
-        content_hash=item.content_hash,
     )
 
 

@@ -47,7 +47,7 @@ CREATE TABLE episode (
 CREATE INDEX episode_due ON episode (home_pk, recorded_at, pk) WHERE status = 'pending';
 CREATE INDEX episode_oldest ON episode (recorded_at, pk) WHERE status = 'pending';
 -- purge
-CREATE INDEX episode_expired ON episode (expires_at) WHERE messages IS NOT NULL AND expires_at IS NOT NULL;
+CREATE INDEX episode_expired ON episode (expires_at, id) WHERE messages IS NOT NULL AND expires_at IS NOT NULL;
 -- scan, stats and forget of one scope
 CREATE INDEX episode_home ON episode (home_pk, id);
 
@@ -89,7 +89,7 @@ CREATE INDEX item_strongest ON item (scope_pk, policy, fades_at DESC, id, expire
 CREATE INDEX item_content ON item (scope_pk, content_hash);
 CREATE UNIQUE INDEX item_key ON item (scope_pk, key) WHERE key IS NOT NULL;
 -- purge
-CREATE INDEX item_expired ON item (expires_at);
+CREATE INDEX item_expired ON item (expires_at, id);
 -- scan, stats and forget of one scope
 CREATE INDEX item_scope ON item (scope_pk, id);
 
