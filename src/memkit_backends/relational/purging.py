@@ -28,7 +28,9 @@ class Purging(Noun):
             return await self._driver.read(partial(self._expired, stamp, limit))
         done = Purged(more=True)
         while done.more and (left := limit - len(done.item_ids) - len(done.episode_ids)) > 0:
-            step = await self._driver.write(partial(self._purge, stamp, min(left, self._dialect.purged_at_once)))
+            step = await self._driver.write(
+                partial(self._purge, stamp, min(left, self._dialect.purged_at_once))
+            )
             done += step
         return done
 

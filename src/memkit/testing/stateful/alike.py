@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 from memkit.models import (
@@ -37,7 +36,7 @@ def candidates(found: Candidates) -> object:
 
 
 def _rows(rows: Iterable[Candidate]) -> list[str]:
-    return sorted(f"{replace(row, tokens=_words(row.tokens))!r}" for row in rows)
+    return sorted(f"{row._replace(tokens=_words(row.tokens))!r}" for row in rows)
 
 
 def _words(tokens: str | None) -> str | None:

@@ -99,7 +99,7 @@ class NamesTheLastSource(Wrong):
 
     def _moved(self, row: Candidate) -> Candidate:
         sources = self._state.items[row.id].sources
-        return replace(row, position=sources[-1].position) if sources else row
+        return row._replace(position=sources[-1].position) if sources else row
 
 
 class PlacesWhatWasTold(Wrong):
@@ -111,7 +111,7 @@ class PlacesWhatWasTold(Wrong):
         """Empty text in place of nothing."""
         return _each(
             await super().find(query),
-            lambda rows: tuple(replace(row, session_id=row.session_id or "") for row in rows),
+            lambda rows: tuple(row._replace(session_id=row.session_id or "") for row in rows),
         )
 
 
