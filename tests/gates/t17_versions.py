@@ -16,9 +16,10 @@ from memkit.testing.values import an_episode
 from memkit_backends.sqlite import open_store
 from memkit_backends.sqlite.files import APPLICATION_ID
 from memkit_backends.sqlite.migrating import migrations, statements, supported
-from tests.gates.backends import SQLITE, GateStore, file_of
+from tests.gates.backends import SQLITE, Backend, GateStore, file_of
 from tests.gates.children import Report, together
 from tests.gates.golden_stores import GOLDEN, add_to, fingerprint
+from tests.gates.progress import watched
 from tests.gates.verdict import Gate, Verdict
 
 PROCESSES = 8
@@ -61,36 +62,36 @@ async def use(open_store_at: Open, location: str, process: int, report: Report) 
         report(f"{type(exc).__name__}: {exc}")
 
 
-async def kept(location: str) -> int:
+async def kept(backend: Backend, location: str) -> int:
     """How many episodes there are."""
-    store = await SQLITE.open(location)
+    store = await backend.open(location)
     found = len(await all_episodes(store))
     await store.aclose()
     return found
 
 
-def crowd(open_store_at: Open, location: str) -> list[str]:
+def crowd(backend: Backend, open_store_at: Open, location: str) -> list[str]:
     """What goes wrong when many processes open a store that is new, or old, at one moment."""
     works = [
         lambda report, process=process: asyncio.run(use(open_store_at, location, process, report))
         for process in range(PROCESSES)
     ]
     errors = [line for child in together(works, seconds=60) for line in child.said]
-    missing = PROCESSES - len(errors) - asyncio.run(kept(location))
-    return errors + ["an episode is missing"] * missing + SQLITE.problems(location)
+    missing = PROCESSES - len(errors) - asyncio.run(kept(backend, location))
+    return errors + ["an episode is missing"] * missing + backend.problems(location)
 
 
 def is_refused_untouched(mode: str) -> bool:
     """Whether a store from the future is refused, in this journal mode, and left as it was."""
     with SQLITE.fresh() as location:
         path = file_of(location)
-        asyncio.run(kept(location))
+        asyncio.run(kept(SQLITE, location))
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute(f"PRAGMA journal_mode = {mode}")
             connection.execute(f"PRAGMA user_version = {supported() + 1}")
         before = path.read_bytes()
         try:
-            asyncio.run(kept(location))
+            asyncio.run(kept(SQLITE, location))
         except SchemaTooNew as exc:
             return path.read_bytes() == before and exc.found == supported() + 1
         return False
@@ -116,11 +117,11 @@ def run(n: int, _seed: int, bug: str | None) -> Verdict:
     """`n` crowds, every second of them at a new store; every golden store; two from the future."""
     open_store_at = open_stamped_first if bug else SQLITE.open
     wrong: list[str] = []
-    for number in range(n):
+    for number in watched(range(n)):
         with SQLITE.fresh() as location:
             if bug or number % 2:
                 make_old(file_of(location))
-            wrong += crowd(open_store_at, location)
+            wrong += crowd(SQLITE, open_store_at, location)
         if bug and wrong:
             break
     wrong += [
@@ -142,7 +143,7 @@ def run(n: int, _seed: int, bug: str | None) -> Verdict:
 GATES = [
     Gate(
         name="T17",
-        promise="old stores are upgraded whole, newer ones refused, by eight processes at once",
+        promise="old stores are upgraded whole, newer ones refused, by eight at once, on sqlite",
         full=15,
         least=4,
         run=run,
