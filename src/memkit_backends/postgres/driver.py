@@ -175,9 +175,10 @@ class PostgresDriver:
         self._is_closed = True
         if not self._is_ours:
             return
-        self._reserve.drop()
         try:
             async with asyncio.timeout(self._options.deadline):
+                while (connection := self._reserve.take()) is not None:
+                    await self._release(connection)
                 await self._pool.close()
         except CAUGHT:
             self._pool.terminate()

@@ -27,8 +27,9 @@ class Reserve:
     use too.
     """
 
-    def __init__(self, pool: Pool, *, keeps: bool) -> None:
+    def __init__(self, pool: Pool, *, keeps: bool, idle: float = IDLE) -> None:
         self._pool = pool
+        self._idle = idle
         self._keeps = keeps
         self._kept: list[_Kept] = []
         self._waiting = 0
@@ -58,7 +59,7 @@ class Reserve:
         loop = asyncio.get_running_loop()
         self._kept.append(_Kept(connection, loop.time()))
         if self._sweep is None:
-            self._sweep = loop.call_later(IDLE, self._swept, loop)
+            self._sweep = loop.call_later(self._idle, self._swept, loop)
         return True
 
     def drop(self) -> None:
@@ -72,12 +73,12 @@ class Reserve:
 
     def _swept(self, loop: asyncio.AbstractEventLoop) -> None:
         """Close what nobody has used for long: the first ones, for the last are taken first."""
-        latest = loop.time() - IDLE
+        latest = loop.time() - self._idle
         while self._kept and self._kept[0].since <= latest:
             _cut(self._kept.pop(0).connection)
-        self._sweep = (
-            loop.call_at(self._kept[0].since + IDLE, self._swept, loop) if self._kept else None
-        )
+        self._sweep = None
+        if self._kept:
+            self._sweep = loop.call_at(self._kept[0].since + self._idle, self._swept, loop)
 
 
 def is_lost(connection: Connection) -> bool:
