@@ -54,6 +54,10 @@ What = Literal["items", "episodes", "jobs", "tombstones"]
 """The sorts of what a store keeps, each of which `Store.scan` lists."""
 
 
+MOST_CLAIMED = 100
+"""Episodes of one claim, however small they are: what is read at once stays within bounds."""
+
+
 class Store(Protocol):
     """Where episodes and items live."""
 
@@ -259,7 +263,8 @@ class Ledger(Protocol):
         episode is younger than `idle` is not due yet, unless its oldest pending one is older
         than `max_wait`. A scope with a live claim is not due.
 
-        Takes due episodes oldest first while their `tokens` fit in `budget`, one at least.
+        Takes due episodes oldest first while their `tokens` fit in `budget`, one at least and
+        at most `MOST_CLAIMED`.
         An episode that was tried before is claimed alone, so that it harms no other, and the
         taking of others stops before it. Each claim counts one attempt on its episodes; a
         claim whose lease ran out was a crash: its job is failed with error `crashed`, and its

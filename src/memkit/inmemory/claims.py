@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from memkit.contracts import MOST_CLAIMED
 from memkit.inmemory.episodes import pieces
 from memkit.inmemory.state import EpisodeRow, JobRow, Lease, SessionId, State
 from memkit.models import Claim, ConsolidationJob, Episode, Scope
@@ -67,7 +68,7 @@ def _is_calm(state: State, session: SessionId, waiting: Sequence[EpisodeRow], te
 def _taken(due: Sequence[EpisodeRow], budget: int) -> list[EpisodeRow]:
     """The oldest, and those after it that fit; one that was tried before is taken alone."""
     taken = [due[0]]
-    for row in due[1:]:
+    for row in due[1:MOST_CLAIMED]:
         budget -= taken[-1].skeleton.tokens
         if taken[0].attempts or row.attempts or row.skeleton.tokens > budget:
             break

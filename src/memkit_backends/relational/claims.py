@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
+from memkit.contracts import MOST_CLAIMED
 from memkit.decay import microseconds
 from memkit.models import Claim, Episode, Scope, new_id
 from memkit_backends.relational import jobs
-from memkit_backends.relational.driver import Row, Transaction, Value
+from memkit_backends.relational.driver import Transaction, Value
 from memkit_backends.relational.episode_rows import (
     EPISODE,
     EPISODES,
@@ -19,9 +20,6 @@ from memkit_backends.relational.episode_rows import (
 )
 from memkit_backends.relational.noun import Noun
 from memkit_backends.relational.revisions import newest_pieces, pieces_of, revised_places
-
-PAGE = 100
-"""Due episodes looked at in one statement, until the budget is used up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +75,8 @@ class _Owner:
 class Claims(Noun):
     """`Ledger.claim`."""
 
+    _goes_on = False
+
     async def claim(  # noqa: PLR0913  # the contract's signature
         self,
         scope: Scope | None = None,
@@ -92,10 +92,14 @@ class Claims(Noun):
         terms = Terms(
             now=now, budget=budget, lease=lease, idle=idle, max_wait=max_wait, context=context
         )
-        # Looked at first, so that asking in vain writes nothing and waits for nobody.
-        if await self._driver.read_each(partial(self._owner, scope, terms)) is None:
+        # Looked at first, so that asking in vain writes nothing and waits for nobody; whoever
+        # has just been given something asks again for the next, and most often there is one.
+        looks_first = not self._goes_on
+        if looks_first and await self._driver.read_each(partial(self._owner, scope, terms)) is None:
             return None
-        return await self._driver.write(partial(self._claim, scope, terms, new_id()))
+        claim = await self._driver.write(partial(self._claim, scope, terms, new_id()))
+        self._goes_on = claim is not None
+        return claim
 
     async def _claim(
         self, scope: Scope | None, terms: Terms, job_id: str, tx: Transaction
@@ -156,51 +160,34 @@ class Claims(Noun):
 
     async def _taken(self, tx: Transaction, owner: _Owner, terms: Terms) -> list[StoredEpisode]:
         """The oldest that is due, and those after it that fit."""
-        pks: list[int] = []
-        behind: tuple[int, int] | None = (0, 0)
-        budget, is_retried = terms.budget, False
-        while behind is not None and not is_retried:
-            rows = await self._due(tx, owner, terms, behind)
-            behind = (rows[-1][1], rows[-1][0]) if len(rows) == PAGE else None
-            for pk, _, tokens, attempts in rows:
-                if pks and (attempts or is_retried or tokens > budget):
-                    behind = None
-                    break
-                pks.append(pk)
-                budget -= tokens
-                is_retried = attempts > 0
-        return await self._episodes(tx, pks)
-
-    async def _due(
-        self, tx: Transaction, owner: _Owner, terms: Terms, behind: tuple[int, int]
-    ) -> list[Row]:
         # Index: episode_due (home_pk, recorded_at, pk).
-        return await tx.fetch_all(
-            f"""
-            SELECT episode.pk, episode.recorded_at, episode.tokens, episode.attempts
-              FROM episode
-             WHERE {_IS_DUE}
-               AND episode.home_pk = :home
-               AND (episode.recorded_at, episode.pk) > (:recorded_at, :pk)
-             ORDER BY episode.recorded_at, episode.pk
-             LIMIT :page
-            """,
-            home=owner.pk,
-            recorded_at=behind[0],
-            pk=behind[1],
-            page=PAGE,
-            **terms.dates,
-        )
-
-    async def _episodes(self, tx: Transaction, pks: Sequence[int]) -> list[StoredEpisode]:
         rows = await tx.fetch_all(
             f"""
             SELECT {EPISODE}
               FROM {EPISODES}
-             WHERE episode.pk {self._dialect.is_one_of_integers(":pks")}
+             WHERE episode.pk IN (
+                       SELECT pk
+                         FROM (SELECT pk,
+                                      row_number() OVER oldest_first AS place,
+                                      sum(tokens) OVER oldest_first AS size,
+                                      max(attempts) OVER oldest_first AS tries
+                                 FROM (SELECT episode.pk, episode.recorded_at, episode.tokens,
+                                              episode.attempts
+                                         FROM episode
+                                        WHERE {_IS_DUE}
+                                          AND episode.home_pk = :home
+                                        ORDER BY episode.recorded_at, episode.pk
+                                        LIMIT :most) AS due
+                               WINDOW oldest_first AS (ORDER BY recorded_at, pk)) AS summed
+                        WHERE place = 1
+                           OR (size <= :budget AND tries = 0)
+                   )
              ORDER BY episode.recorded_at, episode.pk
             """,
-            pks=list(pks),
+            home=owner.pk,
+            most=MOST_CLAIMED,
+            budget=terms.budget,
+            **terms.dates,
         )
         return stored_episodes(rows)
 

@@ -92,10 +92,10 @@ def columns_of(item: MemoryItem) -> Parameters:
     }
 
 
-def source_columns_of(item_pk: int, ordinal: int, source: Source) -> Parameters:
+def source_columns_of(item_id: str, ordinal: int, source: Source) -> Parameters:
     """The values of a source's row, by column."""
     return {
-        "item": item_pk,
+        "item": item_id,
         "ordinal": ordinal,
         "episode": source.episode_id,
         "session": source.session_id,

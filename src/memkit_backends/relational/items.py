@@ -114,7 +114,7 @@ async def carry_out(tx: Transaction, dialect: Dialect, scope_pk: int, changes: C
     await _delete(tx, dialect, [pks[each] for each in holding.gone])
     for item in holding.changed:
         await _rewrite(tx, pks[item.id], holding.before[item.id], item)
-    await _insert(tx, dialect, scope_pk, list(holding.new))
+    await _insert(tx, scope_pk, list(holding.new))
     return applied
 
 
@@ -213,12 +213,10 @@ async def _rewrite(tx: Transaction, pk: int, before: MemoryItem, item: MemoryIte
     )
     if item.sources != before.sources:
         await tx.execute("DELETE FROM item_source WHERE item_pk = :item", item=pk)
-        await _insert_sources(tx, {pk: item})
+        await _insert_sources(tx, [item])
 
 
-async def _insert(
-    tx: Transaction, dialect: Dialect, scope_pk: int, items: Sequence[MemoryItem]
-) -> None:
+async def _insert(tx: Transaction, scope_pk: int, items: Sequence[MemoryItem]) -> None:
     if not items:
         return
     await tx.execute_many(
@@ -235,26 +233,21 @@ async def _insert(
         """,
         [{"scope_pk": scope_pk, **columns_of(item)} for item in items],
     )
-    sourced = {item.id: item for item in items if item.sources}
-    if sourced:
-        # Index: item (id).
-        rows = await tx.fetch_all(
-            f"SELECT pk, id FROM item WHERE id {dialect.is_one_of_texts(':ids')}",
-            ids=list(sourced),
-        )
-        await _insert_sources(tx, {pk: sourced[item_id] for pk, item_id in rows})
+    await _insert_sources(tx, items)
 
 
-async def _insert_sources(tx: Transaction, items: dict[int, MemoryItem]) -> None:
+async def _insert_sources(tx: Transaction, items: Sequence[MemoryItem]) -> None:
+    # Index: item (id).
     await tx.execute_many(
         """
         INSERT INTO item_source
                (item_pk, ordinal, episode_id, session_id, position, key, recorded_at)
-        VALUES (:item, :ordinal, :episode, :session, :position, :key, :recorded_at)
+        VALUES ((SELECT pk FROM item WHERE id = :item), :ordinal, :episode, :session, :position,
+                :key, :recorded_at)
         """,
         [
-            source_columns_of(pk, ordinal, source)
-            for pk, item in items.items()
+            source_columns_of(item.id, ordinal, source)
+            for item in items
             for ordinal, source in enumerate(item.sources)
         ],
     )

@@ -11,7 +11,7 @@ from typing import Final, LiteralString
 from memkit.decay import from_microseconds, microseconds
 from memkit.models import ConsolidationJob, Scope, Usage
 from memkit_backends.relational.damage import reads_a_row
-from memkit_backends.relational.driver import Row, Transaction
+from memkit_backends.relational.driver import Parameters, Row, Transaction
 from memkit_backends.relational.noun import Noun
 
 JOB: Final[LiteralString] = """
@@ -45,6 +45,25 @@ def job_of(row: Row) -> ConsolidationJob:
         started_at=from_microseconds(started_at),
         finished_at=None if finished_at is None else from_microseconds(finished_at),
     )
+
+
+def columns_of(job: ConsolidationJob) -> Parameters:
+    """What the end of a job writes, by column."""
+    return {
+        "id": job.id,
+        "status": job.status,
+        "added": job.added,
+        "updated": job.updated,
+        "removed": job.removed,
+        "reinforced": job.reinforced,
+        "checksum": job.checksum,
+        "calls": job.usage.calls,
+        "input_tokens": job.usage.input_tokens,
+        "output_tokens": job.usage.output_tokens,
+        "error": job.error,
+        "retry_at": None if job.retry_at is None else microseconds(job.retry_at),
+        "finished_at": None if job.finished_at is None else microseconds(job.finished_at),
+    }
 
 
 def dump_ids(ids: Sequence[str]) -> str:

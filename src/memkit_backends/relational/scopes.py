@@ -34,11 +34,13 @@ class Held(NamedTuple):
 
     pk: int
     epoch: int
+    fence: int
+    job_id: str | None
 
 
 async def hold(tx: Transaction, dialect: Dialect, scope: Scope) -> Held:
     """Lock `scope`, which is made if it is new."""
-    sql = f"SELECT pk, epoch FROM scope WHERE key = :scope {dialect.lock_row}"
+    sql = f"SELECT pk, epoch, fence, job_id FROM scope WHERE key = :scope {dialect.lock_row}"
     row = await tx.fetch_one(sql, scope=scope.key)
     if row is None:
         await number(tx, scope)
