@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from memkit.errors import MemkitError, OutcomeUnknown
-from memkit.models import Appended, Claim, Episode, Scope, new_id, utcnow
+from memkit.models import Appended, Episode, Scope, new_id, utcnow
 from memkit.testing.reading import all_episodes, all_items
 from memkit.testing.values import a_query, an_episode
 from memkit_backends.postgres.driver import Attempt, PostgresDriver
@@ -82,10 +82,10 @@ class Load:
         self.account.note("ok", "add", text)
         return True
 
-    async def consolidate(self) -> bool:
+    async def consolidate(self, budget: int = 20) -> bool:
         """Claim something and settle it; whether there was anything."""
         try:
-            claim = await self._claimed()
+            claim = await self.store.claim(now=utcnow(), budget=budget, lease=LEASE, context=0)
             if claim is not None:
                 await self.store.settle(claim, outcome(claim, utcnow()), now=utcnow())
         except MemkitError as exc:
@@ -105,11 +105,8 @@ class Load:
     async def drain(self) -> None:
         """Settle everything that is pending."""
         while (await self.store.stats()).pending:
-            if not await self.consolidate():
+            if not await self.consolidate(budget=200):
                 await asyncio.sleep(LEASE.total_seconds())
-
-    async def _claimed(self) -> Claim | None:
-        return await self.store.claim(now=utcnow(), budget=20, lease=LEASE, context=0)
 
     async def holdings(self) -> Holdings:
         """How often each text is there, and how many items rest on it."""

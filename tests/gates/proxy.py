@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,6 +13,9 @@ answered, nobody hears it. uncommitted: the same, to a COMMIT. delay: late, but 
 nothing passes any more, and nobody is told."""
 
 DELAY = 0.05
+ANSWERED = 0.2
+"""Seconds in which the server answers."""
+
 READY = b"Z\x00\x00\x00\x05"
 """How the server ends an answer."""
 
@@ -107,13 +111,17 @@ async def _failing(fault: Fault, data: bytes, server: Pipe, answers: asyncio.Tas
             answers.cancel()
             await asyncio.gather(answers, return_exceptions=True)
             server[1].write(data)
-            heard = b""
-            while READY not in heard:
-                piece = await server[0].read(1 << 16)
-                if not piece:
-                    break
-                heard += piece
+            # What is asked for the form of a statement has no end that could be waited for.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ANSWERED):
+                    await _heard(server)
             return False
+
+
+async def _heard(server: Pipe) -> None:
+    heard = b""
+    while READY not in heard and (piece := await server[0].read(1 << 16)):
+        heard += piece
 
 
 async def _pump(source: Pipe, target: Pipe) -> None:

@@ -12,6 +12,7 @@ from typing import get_args
 
 from tests.gates.load import Load, open_retrying
 from tests.gates.postgres import open_at, schema_on
+from tests.gates.progress import Progress
 from tests.gates.proxy import Fault, Proxy
 from tests.gates.verdict import Gate, Verdict
 from tests.postgres.server import own_server, parted, url_of, with_settings
@@ -32,7 +33,9 @@ async def tried(url: str, socket: str, n: int, seed: int, bug: str | None) -> Ve
     opened = open_retrying if bug else open_at
     load = Load(await opened(location, deadline=DEADLINE, acquire_timeout=DEADLINE))
     late, kinds = 0, Counter[str]()
+    progress = Progress(n)
     while proxy.happened < n:
+        progress.at(proxy.happened)
         if chance.random() < 0.1:
             proxy.cut_all()
         proxy.fault = chance.choices(FAULTS, [WEIGHTS[each] for each in FAULTS])[0]
@@ -74,7 +77,7 @@ GATES = [
         name="T10",
         promise="cut connections, also after COMMIT, lose nothing and double nothing",
         full=300,
-        least=60,
+        least=30,
         run=run,
         bugs=("retry-unkeyed",),
     )
