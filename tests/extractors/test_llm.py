@@ -106,6 +106,15 @@ async def test_a_long_episode_is_read_to_its_end() -> None:
         assert sum(estimate_tokens(str(turn["text"])) for turn in turns_shown(user)) <= budget
 
 
+async def test_a_reply_has_room_for_a_fact_of_every_turn() -> None:
+    """However short the turns are, no part has more of them than facts are asked for."""
+    request = a_request(*(f"canary {number}" for number in range(250)))
+    model = Model(lambda turn: {"content": str(turn["text"]), "sources": [turn["turn"]]})
+    found = await LLMExtractor(callable_model(model), budget=100_000).extract(request)
+    assert (len(found.proposals), found.dropped) == (250, 0)
+    assert [len(turns_shown(user)) for user in model.asked] == [100, 100, 50]
+
+
 @pytest.mark.parametrize("sign", ["a", "я", "寿", "\U0001f600"])
 async def test_a_turn_larger_than_the_budget_is_split(sign: str) -> None:
     """Its pieces fit, keep its number and lose nothing."""

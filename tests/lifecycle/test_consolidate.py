@@ -171,6 +171,18 @@ async def test_an_update_supersedes(store_url: str, clock: ManualClock) -> None:
         assert (await memory.stats()).superseded == 1
 
 
+async def test_what_is_left_out_is_said(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """More than the turns can hold is no memory, and no secret either."""
+    flood = found(*(f"fact number {number}" for number in range(500)))
+    async with opened("memory://", clock, Scripted(flood)) as memory:
+        await told(memory, "I live in Oslo.")
+        [job] = await memory.consolidate()
+        assert job.added < 200
+        assert f"left out {500 - job.added} proposals" in caplog.text
+
+
 async def test_secrets_do_not_become_items(store_url: str, clock: ManualClock) -> None:
     """What a model repeats of a card number or an address is left out of what is remembered."""
     extractor = Scripted(found("Card 4111 1111 1111 1111, mail ann@example.org."))

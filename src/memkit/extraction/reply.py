@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Literal
 
 from memkit.errors import ExtractionError
-from memkit.extraction.validation import LONGEST_CONTENT, MOST_FACTS, to_importance, validate
+from memkit.extraction.validation import LONGEST_CONTENT, to_importance, validate
 from memkit.models import Extraction, ExtractionRequest, Proposal, Turn
 from memkit.text import fold
 
@@ -243,7 +242,7 @@ def _whole(value: object) -> int | None:
 
 def _proposals(entries: list[object], evidence: _Evidence) -> Iterator[Proposal]:
     read = (_proposal(entry, evidence) for entry in entries[:_ENTRIES])
-    return islice(filter(None, read), MOST_FACTS)
+    return filter(None, read)
 
 
 def _proposal(entry: object, evidence: _Evidence) -> Proposal | None:

@@ -12,7 +12,7 @@ from memkit.models.item import KINDS
 from memkit.text import clean
 
 MOST_FACTS = 100
-"""The most facts that one reply of a model may bring; the rest are counted as dropped."""
+"""The most facts that one reply of a model is asked for, and turns that it is shown for them."""
 
 LONGEST_CONTENT = 2000
 """The longest content, in characters. A longer one is dropped: its half might be false."""
@@ -49,9 +49,10 @@ def fitting_kind(kind: Kind, strategies: Sequence[Strategy]) -> Kind:
 
 
 def most_proposals(request: ExtractionRequest) -> int:
-    """How many proposals `request` can plausibly lead to."""
+    """How many proposals `request` can plausibly lead to, however small its turns are."""
     characters = sum(len(turn.message.text) for turn in request.turns)
-    return MOST_FACTS + len(request.turns) + characters // 100
+    hundreds = 1 + len(request.turns) // MOST_FACTS
+    return hundreds * MOST_FACTS + len(request.turns) + characters // 100
 
 
 def validate(extraction: Extraction, request: ExtractionRequest) -> Extraction:

@@ -96,6 +96,8 @@ class Learning:
         known = await self._known(claim, query, background)
         request = request.model_copy(update={"known": _numbered(known)})
         extraction = await self._extracted(request)
+        if extraction.dropped:
+            logger.warning("job %s left out %d proposals", claim.job_id, extraction.dropped)
         if not _is_empty(query, background):
             known += await self._twins(claim, request, extraction, known)
         decide = partial(reconcile, claim, request, extraction, known, self.rules, now=request.now)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from memkit.models.base import Model
+from memkit.models.base import Model, unchecked
 from memkit.models.item import Kind, Origin
 from memkit.models.job import Usage
 from memkit.models.message import Episode, Message
@@ -78,7 +78,13 @@ class ExtractionRequest(Model):
         return cls(
             scope=episodes[0].home,
             turns=tuple(
-                Turn(number=number, session_id=session_id, position=position, message=message)
+                unchecked(
+                    Turn,
+                    number=number,
+                    session_id=session_id,
+                    position=position,
+                    message=message,
+                )
                 for number, (session_id, position, message) in enumerate(placed, start=1)
             ),
             context=tuple(message for episode in context for message in episode.messages),

@@ -16,6 +16,7 @@ from memkit.models import (
     Source,
     content_hash,
 )
+from memkit.models.base import unchecked
 from memkit.reconcile.rules import Rules
 from memkit.text import clean
 
@@ -69,7 +70,8 @@ def place_turns(claim: Claim, now: datetime) -> tuple[Turn, ...]:
     """The messages of the claim, in the order in which requests number them."""
     return tuple(
         Turn(
-            source=Source(
+            source=unchecked(
+                Source,
                 episode_id=episode.id,
                 session_id=episode.session_id,
                 position=episode.position + offset,

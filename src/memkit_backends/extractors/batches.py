@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from memkit.extraction import MOST_FACTS
 from memkit.models import ExtractionRequest, Message, Role, TextBlock, Turn
 from memkit.text import estimate_tokens
 from memkit_backends.extractors.split import split_text
@@ -20,6 +21,7 @@ def batches(
     """`request` in parts whose turns of `roles` fit in `budget` tokens; together all of it.
 
     Cut between turns; a longer turn is cut within its text, its pieces keeping its number.
+    However short they are, a part has no more turns than its reply may have facts.
     Every part but the first has the last turns before it as context instead of the
     request's own. Context gets a quarter of the budget: its end, for it is not extracted.
     Nothing comes of a request in which nobody of `roles` says anything.
@@ -38,13 +40,14 @@ def _packed(
     turns: Sequence[Turn], budget: int, roles: Sequence[Role]
 ) -> Iterator[tuple[Turn, ...]]:
     part: list[Turn] = []
-    size = 0
+    size = shown = 0
     for piece, cost in _priced(turns, budget, roles):
-        if size and size + cost > budget:
+        if size and (size + cost > budget or shown == MOST_FACTS):
             yield tuple(part)
-            part, size = [], 0
+            part, size, shown = [], 0, 0
         part.append(piece)
         size += cost
+        shown += cost > 0
     if size:
         yield tuple(part)
 

@@ -100,13 +100,16 @@ async def text(
     tx: Transaction, ask: Ask, tokens: Sequence[str], most: int
 ) -> tuple[list[Row], int, bool]:
     """See `Dialect.text`."""
+    population = await _population(tx, ask)
+    if not population:
+        return [], 0, False
     words = [f"{scope_pk}x{token}" for scope_pk in ask.scopes for token in dict.fromkeys(tokens)]
     # One more than asked tells whether there are more.
     rows = await _matches(tx, ask, words, most + 1)
     is_cut = len(rows) > most
     if is_cut:
         rows = await _with_rarest_words(tx, ask, words, most)
-    return rows, await _population(tx, ask), is_cut
+    return rows, population, is_cut
 
 
 async def _matches(tx: Transaction, ask: Ask, words: list[str], most: int) -> list[Row]:

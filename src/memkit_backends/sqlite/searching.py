@@ -80,8 +80,8 @@ async def text(
     tx: Transaction, ask: Ask, tokens: Sequence[str], most: int
 ) -> tuple[list[Row], int, bool]:
     """See `Dialect.text`."""
-    words = _words(ask, tokens)
     population = await _population(tx, ask, max(most, CANDIDATE_CAP) + 1)
+    words = _words(ask, tokens) if population else []
     if population <= most:
         return await _matches(tx, ask, words, most), population, False
     # One more than asked tells whether there are more.
