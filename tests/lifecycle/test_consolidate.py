@@ -401,7 +401,8 @@ async def test_a_run_cancelled_while_it_claims_hands_back(clock: ManualClock) ->
             await run
         [job] = await memory.consolidate(SCOPE)
         assert (job.status, job.attempts) == ("completed", 1)
-        assert len((await memory.jobs()).rows) == 1
+        assert len((await memory.jobs(SCOPE)).rows) == 1
+        assert (await memory.jobs(Scope("bob"))).rows == ()
 
 
 @pytest.mark.parametrize("ticks", range(0, 60, 4))

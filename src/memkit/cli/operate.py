@@ -177,7 +177,7 @@ def jobs(  # noqa: PLR0913  # one parameter an option
     output = Output(as_json=as_json)
     scope = stated(user, agent, workflow)
     with opened(config, store, whose=scope) as memory:
-        page = memory.jobs(scope=scope, after=after, limit=limit)
+        page = memory.jobs(scope, after=after, limit=limit)
     if as_json:
         output.json({"jobs": page.rows, "after": page.after})
         return

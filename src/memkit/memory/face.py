@@ -250,9 +250,9 @@ class Memory(Lifecycle):
         return await self.store.stats(None if scope is None else self.config.scope.home(scope))
 
     async def jobs(
-        self, *, scope: Scope | None = None, after: str | None = None, limit: int = 100
+        self, scope: Scope | None = None, *, after: str | None = None, limit: int = 100
     ) -> Page[ConsolidationJob]:
-        """Consolidation jobs, oldest first, page by page."""
+        """Consolidation jobs of one scope or of all, oldest first, page by page."""
         return await self.scan("jobs", scope=scope, after=after, limit=limit)
 
     async def retry(self, job_ids: Sequence[str]) -> int:
