@@ -218,3 +218,18 @@ def test_stripping_takes_linear_time(unit: str) -> None:
     """Eight times the text takes about eight times as long, and never sixty-four."""
     small, large = (f"{OPENING}\nx\n" + unit * (size // len(unit)) for size in (20_000, 160_000))
     assert seconds(large) < 24 * seconds(small) + 0.002
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("2026-03-01 user: likes tea", "likes tea"),
+        ("2026-03-01 Maya: likes tea", "Maya: likes tea"),
+        ("2026-02-28 user: likes tea", "2026-02-28 user: likes tea"),
+        ("assistant: likes tea", "assistant: likes tea"),
+        ("likes tea on 2026-03-01 ", "likes tea on 2026-03-01 "),
+    ],
+)
+def test_date_and_speaker_are_shown_once(content: str, shown: str) -> None:
+    """A statement kept word for word begins with both; another date or name is not dropped."""
+    assert line(Note(content)) == f'- 2026-03-01, the user said (semantic): "{shown}"'
