@@ -13,9 +13,9 @@ DISK = 32 << 20
 
 
 @contextmanager
-def mounted(folder: Path) -> Iterator[bool]:
+def mounted(folder: Path, size: int = DISK) -> Iterator[bool]:
     """Whether a disk is mounted on `folder` meanwhile."""
-    is_there = is_done("mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(folder))
+    is_there = is_done("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder))
     try:
         yield is_there
     finally:

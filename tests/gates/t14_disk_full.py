@@ -21,9 +21,10 @@ from memkit.models import Appended, Episode, Scope
 from memkit.testing.around import LedgerStoreAround
 from memkit_backends.sqlite.store import SQLiteStore
 from tests.gates.accounts import Account, Holdings
-from tests.gates.backends import SQLITE, file_of
+from tests.gates.backends import SQLITE, Backend, file_of
 from tests.gates.children import Child, Report
 from tests.gates.disks import mounted
+from tests.gates.progress import Progress
 from tests.gates.telling import LEASE, QUICK, Retelling
 from tests.gates.verdict import Gate, Verdict
 
@@ -130,9 +131,10 @@ class Counting(logging.Handler):
         self.count += 1
 
 
-async def record(memory: Memory, trial: Round, number: int, report: Report) -> bool:
-    """Record a message; whether that was acknowledged."""
-    said = {"role": "user", "content": f"say {number} {'x' * trial.size}", "key": str(number)}
+async def record(memory: Memory, size: int, number: int, report: Report) -> bool:
+    """Record a message that cannot be made smaller; whether that was acknowledged."""
+    noise = random.Random(number).randbytes(size // 2).hex()
+    said = {"role": "user", "content": f"say {number} {noise}", "key": str(number)}
     report(f"invoke add {number}")
     return await told(report, f"ok add {number}", memory.record(ANN, [said], session_id="s"))
 
@@ -159,10 +161,10 @@ async def live(location: str, trial: Round, report: Report, *, bug: bool) -> Non
         extractor=extractor,
         scheduler="manual",
     ) as memory:
-        await record(memory, trial, 0, report)
+        await record(memory, trial.size, 0, report)
         await limit(store, location, trial)
         number = 1
-        while number < MOST and await record(memory, trial, number, report):
+        while number < MOST and await record(memory, trial.size, number, report):
             number += 1
         calls, logged = extractor.calls, told_too_often.count
         await told(report, "consolidated", memory.consolidate())
@@ -173,7 +175,7 @@ async def live(location: str, trial: Round, report: Report, *, bug: bool) -> Non
         report(f"tries {max(vain, told_too_often.count - logged)}")
         if trial.comes_back:
             await lift(store, location)
-            await record(memory, trial, number, report)
+            await record(memory, trial.size, number, report)
             await told(report, "consolidated again", memory.consolidate())
     await store.aclose()
 
@@ -184,9 +186,9 @@ async def completed(memory: Memory) -> int:
     return sum(job.status == "completed" for job in jobs.rows)
 
 
-async def looked_through(location: str) -> Holdings:
+async def looked_through(backend: Backend, location: str) -> Holdings:
     """What there is once there is room and everything pending is consolidated."""
-    store = await SQLITE.open(location)
+    store = await backend.open(location)
     async with open_memory(QUICK, store=store, extractor=Retelling(), scheduler="manual") as memory:
         while (await memory.stats()).pending:
             await memory.consolidate()
@@ -204,7 +206,7 @@ def judged(location: str, trial: Round, said: list[str]) -> Verdict:
     (told_at,) = [place for place, line in enumerate(said) if line.startswith("tries")]
     afterwards = said[told_at + 1 :]
     file_of(location).with_name("ballast").unlink(missing_ok=True)
-    holdings = asyncio.run(looked_through(location))
+    holdings = asyncio.run(looked_through(SQLITE, location))
     wrong = [
         not refused,
         bool(refused - REFUSALS[trial.limit]),
@@ -230,8 +232,9 @@ def run(n: int, seed: int, bug: str | None) -> Verdict:
     """`n` disks of other sizes that fill up."""
     chance = random.Random(seed)
     verdicts: list[Verdict] = []
-    disks = 0
+    disks, progress = 0, Progress(n)
     while len(verdicts) < n and not (bug and verdicts and not verdicts[-1].passed):
+        progress.at(len(verdicts))
         trial = Round.random(chance)
         with place(trial) as location:
             disks += file_of(location).parent.is_mount()

