@@ -7,9 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from memkit import InvalidInput, Memory, MemoryItem, Scope, ScopeError, open_memory
+from memkit import InvalidInput, Limits, Memory, MemoryItem, Scope, ScopeError, open_memory
+from memkit.inmemory import InMemoryStore
 from memkit.testing.clock import ManualClock
 from memkit.testing.values import DAY, NOW, a_message
+from tests.lifecycle.extractors import Scripted, found
 
 pytestmark = pytest.mark.anyio
 
@@ -82,6 +84,39 @@ async def test_what_cannot_be_an_item_is_refused(memory: Memory, wrong: dict[str
     with pytest.raises((InvalidInput, ScopeError)):
         await memory.remember(SCOPE, **fields)  # type: ignore[arg-type]  # the mistake it is about
     assert (await memory.stats()).items == 0
+
+
+class Small(InMemoryStore):
+    """A store that takes little."""
+
+    capabilities = InMemoryStore.capabilities.model_copy(
+        update={
+            "limits": Limits(content_characters=20, metadata_keys=1, shortest_ttl_days=7),
+        }
+    )
+
+
+async def test_what_a_store_does_not_take_is_refused(clock: ManualClock) -> None:
+    """The limits that a store declares hold for what is told, and up to them all is kept."""
+    async with open_memory(store=Small(), clock=clock) as memory:
+        for wrong in ({"content": "x" * 21}, {"metadata": {"a": 1, "b": 2}}, {"ttl": 6 * DAY}):
+            fields = {"content": "Likes tea", **wrong}
+            with pytest.raises(InvalidInput):
+                await memory.remember(SCOPE, **fields)  # type: ignore[arg-type]  # the mistake it is about
+        assert (await memory.stats()).items == 0
+        told = await memory.remember(SCOPE, "x" * 20, metadata={"a": 1}, ttl=7 * DAY)
+        with pytest.raises(InvalidInput):
+            await memory.update(SCOPE, told.id, metadata={"a": 1, "b": 2})
+        assert await the_item(memory, told.id) == told
+
+
+async def test_what_a_store_does_not_take_is_not_learnt(clock: ManualClock) -> None:
+    """A proposal that is too long for the store is left out; the others are kept."""
+    extractor = Scripted(found("Likes green tea", "Likes green tea, and coffee too"))
+    async with open_memory(store=Small(), clock=clock, extractor=extractor) as memory:
+        await memory.record(SCOPE, [a_message("I like tea.")], session_id="s")
+        [job] = await memory.consolidate()
+        assert (job.status, job.added) == ("completed", 1)
 
 
 async def test_what_is_told_is_cleaned_and_redacted(memory: Memory) -> None:

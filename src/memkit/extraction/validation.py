@@ -55,19 +55,23 @@ def most_proposals(request: ExtractionRequest) -> int:
     return hundreds * MOST_FACTS + len(request.turns) + characters // 100
 
 
-def validate(extraction: Extraction, request: ExtractionRequest) -> Extraction:
+def validate(
+    extraction: Extraction, request: ExtractionRequest, *, longest: int = LONGEST_CONTENT
+) -> Extraction:
     """`extraction` without what may not pass; that is counted in `dropped`.
 
-    Left out: no content or too long a one, a removal of nothing known, and what exceeds
-    `most_proposals`. Mended: sources that are no turns go, an update of nothing known
-    becomes an addition, an undeclared kind the nearest declared one, U+0000 and halves of
+    Left out: no content or one that is longer than `longest`, a removal of nothing known, and
+    what exceeds `most_proposals`. Mended: sources that are no turns go, an update of nothing
+    known becomes an addition, an undeclared kind the nearest declared one, U+0000 and halves of
     surrogate pairs U+FFFD. Raises `ExtractionError("invalid")` if there were proposals and
     none may pass: that is no "nothing worth keeping". Validating twice changes nothing.
     """
     numbers = {turn.number for turn in request.turns}
     targets = {known.number for known in request.known}
     mended = (
-        _mended(proposal, numbers, targets, request.strategies) for proposal in extraction.proposals
+        _mended(proposal, numbers, targets, request.strategies)
+        for proposal in extraction.proposals
+        if len(proposal.content) <= longest
     )
     passed = tuple(proposal for proposal in mended if proposal is not None)
     passed = passed[: most_proposals(request)]
@@ -82,8 +86,6 @@ def validate(extraction: Extraction, request: ExtractionRequest) -> Extraction:
 def _mended(
     proposal: Proposal, numbers: set[int], targets: set[int], strategies: Sequence[Strategy]
 ) -> Proposal | None:
-    if len(proposal.content) > LONGEST_CONTENT:
-        return None
     content = clean(proposal.content)[0].strip()
     is_known = proposal.target in targets
     if not (is_known if proposal.action == "remove" else content):

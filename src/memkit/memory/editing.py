@@ -21,6 +21,7 @@ from memkit.memory.intake import DEEPEST
 from memkit.models import (
     Changes,
     Kind,
+    Limits,
     MemoryItem,
     Patch,
     Scope,
@@ -66,7 +67,7 @@ class Editing:
         """See `Memory.remember`."""
         text = self._content(content)
         policy = self.config.decay.policy(self._kind(kind), pinned=pinned)
-        ends_at = end(now, self.config.ttl(kind) if ttl is None else _lasting(ttl))
+        ends_at = end(now, self.config.ttl(kind) if ttl is None else self._lasting(ttl))
         item = MemoryItem(
             id=new_id(),
             scope=home,
@@ -82,7 +83,7 @@ class Editing:
             pinned=pinned,
             key=key,
             value=_exact("value", value),
-            metadata=_metadata(metadata),
+            metadata=self._metadata(metadata),
             tokens=self._tokens(text),
         )
         applied = await self.store.apply(home, Changes(add=(item,)))
@@ -116,7 +117,7 @@ class Editing:
             text = self._content(content)
             columns |= {"content": text, "tokens": self._tokens(text)}
         if metadata is not None:
-            columns["metadata"] = _metadata(metadata)
+            columns["metadata"] = self._metadata(metadata)
         if not isinstance(value, EllipsisType):
             columns["value"] = _exact("value", value)
         if status is not None:
@@ -211,14 +212,34 @@ class Editing:
     def _content(self, content: str) -> str:
         if not isinstance(content, str):
             raise InvalidInput(f"content must be text, not {type(content).__name__}")
-        if len(content) > LONGEST_ITEM:
-            raise InvalidInput(f"content of over {LONGEST_ITEM} characters; remember it in parts")
+        limit = self._limits.content_characters
+        longest = LONGEST_ITEM if limit is None else min(limit, LONGEST_ITEM)
+        if len(content) > longest:
+            raise InvalidInput(f"content of over {longest} characters; remember it in parts")
         text = clean(content)[0]
         if self.redactor is not None:
             text = self.redactor.redact(text, where="item")[0]
         if not text.strip():
             raise InvalidInput("content is blank")
         return text
+
+    @property
+    def _limits(self) -> Limits:
+        return self.store.capabilities.limits
+
+    def _lasting(self, ttl: object) -> timedelta:
+        if not isinstance(ttl, timedelta) or ttl <= timedelta(0):
+            raise InvalidInput("ttl must be a timedelta, and longer than nothing")
+        shortest = self._limits.shortest_ttl_days
+        if shortest is not None and ttl < timedelta(days=shortest):
+            raise InvalidInput(f"this store keeps items for {shortest} days at the least")
+        return ttl
+
+    def _metadata(self, metadata: Mapping[str, JsonValue] | None) -> dict[str, JsonValue]:
+        most = self._limits.metadata_keys
+        if most is not None and metadata is not None and len(metadata) > most:
+            raise InvalidInput(f"this store keeps {most} keys of metadata at the most")
+        return _metadata(metadata)
 
     def _tokens(self, text: str) -> str:
         return " ".join(tokenize(text, self.config.language))
@@ -234,12 +255,6 @@ def _checked(importance: object) -> float:
         case int() | float() if 0 <= importance <= 1:  # NaN does not
             return float(importance)
     raise InvalidInput("importance must be a number from 0 to 1")
-
-
-def _lasting(ttl: object) -> timedelta:
-    if isinstance(ttl, timedelta) and ttl > timedelta(0):
-        return ttl
-    raise InvalidInput("ttl must be a timedelta, and longer than nothing")
 
 
 def _exact(name: str, value: JsonValue) -> JsonValue:

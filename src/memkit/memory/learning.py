@@ -21,7 +21,7 @@ from memkit.errors import (
     PluginError,
     WrongLoop,
 )
-from memkit.extraction import validate
+from memkit.extraction import LONGEST_CONTENT, validate
 from memkit.memory.attempts import checksum, failed
 from memkit.models import (
     Background,
@@ -148,7 +148,9 @@ class Learning:
         try:
             async with asyncio.timeout(deadline):
                 extraction = await self.extractor.extract(request)
-            return validate(extraction, request)
+            limit = self.store.capabilities.limits.content_characters
+            longest = LONGEST_CONTENT if limit is None else min(limit, LONGEST_CONTENT)
+            return validate(extraction, request, longest=longest)
         except TimeoutError:
             raise ExtractionError("timeout", f"no answer within {deadline:g} s") from None
         except (ExtractionError, *HOST_ERRORS):

@@ -13,10 +13,12 @@ Row = TypeVar("Row")
 
 
 class Limits(Model):
-    """The most a store takes; `None` where it sets no limit."""
+    """The most a store takes of an item; `None` where it sets no limit.
+
+    Core keeps to it: what a host tells is refused, what an extractor proposes is left out.
+    """
 
     content_characters: int | None = None
-    batch: int | None = None
     metadata_keys: int | None = None
     shortest_ttl_days: int | None = None
 
