@@ -18,6 +18,7 @@ from tests.gates.accounts import Account, Holdings
 from tests.gates.backends import SQLITE, Backend, GateStore
 from tests.gates.bugs import MarkFirst, TwoCommits
 from tests.gates.children import Child, Report
+from tests.gates.progress import watched
 from tests.gates.telling import LEASE, QUICK, Retelling
 from tests.gates.verdict import Gate, Verdict
 
@@ -119,7 +120,7 @@ def run(backend: Backend, n: int, seed: int, bug: str | None) -> Verdict:
     account, verdict, first = Account(), Verdict(failed=1), 0
     warm_up(backend)
     with backend.fresh() as location:
-        for lives in range(1, n + 1):
+        for lives in watched(range(1, n + 1)):
             said = one_life(backend, location, wrap, first, chance)
             account.read(said)
             # What was begun last and not acknowledged is said again: it may be there or not.

@@ -13,6 +13,7 @@ from memkit.models import Extraction, ExtractionRequest
 from tests.gates.accounts import Account
 from tests.gates.children import Child, Report
 from tests.gates.postgres import POSTGRES
+from tests.gates.progress import watched
 from tests.gates.t01_kill import LINES, forget, looked_through, record
 from tests.gates.telling import LEASE, QUICK, Retelling
 from tests.gates.unfenced import open_unfenced
@@ -69,7 +70,7 @@ def run(n: int, seed: int, bug: str | None) -> Verdict:
         asyncio.run(_made(location))
         firsts = [0, 1]
         alive = [born(location, first, bug=bool(bug)) for first in firsts]
-        for kills in range(1, n + 1):
+        for kills in watched(range(1, n + 1)):
             side = kills % 2
             alive[side].wait_for_lines(chance.randrange(LINES))
             time.sleep(chance.uniform(0.002, 0.03))

@@ -26,6 +26,7 @@ from tests.gates.backends import SQLITE, Backend
 from tests.gates.bugs import TwoCommits
 from tests.gates.children import Child, ChildError, Report
 from tests.gates.postgres import POSTGRES
+from tests.gates.progress import watched
 from tests.gates.telling import Retelling
 from tests.gates.verdict import Gate, Verdict
 
@@ -193,7 +194,7 @@ def run(backend: Backend, n: int, seed: int, bug: str | None) -> Verdict:
     places = [(number, fault) for number in range(1, len(points) + 1) for fault in FAULTS]
     chosen = chance.sample(places, min(n, len(places)))
     tried, missed = 0, []
-    for place in chosen:
+    for place in watched(chosen):
         tried += 1
         try:
             is_fine = survived(backend, place, bug=bool(bug))[0] == expected

@@ -15,6 +15,7 @@ from memkit.testing.reading import all_items, all_jobs
 from memkit.testing.values import an_episode, an_item
 from memkit_backends.postgres.store import PostgresStore
 from tests.gates.postgres import POSTGRES, open_at
+from tests.gates.progress import Progress
 from tests.gates.telling import FACTS
 from tests.gates.unfenced import open_unfenced
 from tests.gates.verdict import Gate, Verdict
@@ -41,9 +42,12 @@ class Work:
     location: str
     chance: random.Random
     bug: bool
+    progress: Progress
     crashed: int = 0
     refused: int = 0
     settled: int = 0
+    done: int = 0
+    """Episodes."""
     late: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def worker(self) -> None:
@@ -82,6 +86,8 @@ class Work:
             self.refused += 1
         else:
             self.settled += 1
+            self.done += len(claim.episodes)
+            self.progress.at(self.done)
 
 
 def outcome(claim: Claim, now: datetime) -> Completed:
@@ -127,7 +133,7 @@ async def tried(n: int, seed: int, bug: str | None) -> Verdict:
     with POSTGRES.fresh() as location:
         store = await open_at(location)
         ids = await fill(store, n)
-        work = Work(location, random.Random(seed), bool(bug))
+        work = Work(location, random.Random(seed), bool(bug), Progress(n))
         await asyncio.gather(*(work.worker() for _ in range(WORKERS)))
         verdict = await judged(store, ids, work)
         await store.aclose()

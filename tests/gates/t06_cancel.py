@@ -18,6 +18,7 @@ from memkit.models import Scope
 from tests.gates.accounts import Account, Holdings
 from tests.gates.backends import SQLITE, Backend, GateStore
 from tests.gates.postgres import POSTGRES
+from tests.gates.progress import Progress
 from tests.gates.telling import LEASE, QUICK, Retelling
 from tests.gates.unshielded import open_unshielded
 from tests.gates.unshielded_postgres import open_unshielded_postgres
@@ -116,7 +117,9 @@ async def tried(backend: Backend, n: int, seed: int, bug: str | None) -> Verdict
             while calls.cancelled < n // 10:
                 await calls.make_some()
             before = resources()  # everything has been in use by now
+            progress = Progress(n)
             while calls.cancelled < n and not (bug and calls.failed):
+                progress.at(calls.cancelled)
                 await calls.make_some()
             if calls.failed:
                 return Verdict(failed=len(calls.failed), facts=facts(calls, calls.failed[0]))

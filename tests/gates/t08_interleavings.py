@@ -35,6 +35,7 @@ from memkit_backends.postgres.pooling import opened_pool
 from memkit_backends.relational.driver import Parameters, Row, Transaction, Value, Work
 from memkit_backends.relational.store import RelationalStore
 from tests.gates.postgres import POSTGRES
+from tests.gates.progress import watched
 from tests.gates.verdict import Gate, Verdict
 from tests.postgres.server import empty, parted
 
@@ -288,7 +289,7 @@ async def tried(location: str, n: int, seed: int, bug: str | None) -> Verdict:
     await (await POSTGRES.open(location)).aclose()
     drivers = [await session(url, schema) for _ in range(3)]
     casts = chance.sample(CASTS, len(CASTS))
-    for number in range(n):
+    for number in watched(range(n)):
         cast = casts[number % len(casts)]
         await empty(url, schema)
         scene, plain = Scene.new(), await POSTGRES.open(location)

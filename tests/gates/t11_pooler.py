@@ -13,6 +13,7 @@ from memkit_backends.postgres.store import PostgresStore
 from tests.gates.load import Load
 from tests.gates.pgbouncer import POOL, is_installed, pooled
 from tests.gates.postgres import open_at, schema_on
+from tests.gates.progress import watched
 from tests.gates.verdict import Gate, Verdict
 from tests.postgres.server import own_server, parted, tell, url_of, with_settings
 
@@ -23,7 +24,7 @@ async def client(store: PostgresStore, load: Load, n: int, seed: int) -> None:
     """`n` calls of one client."""
     chance, mine = random.Random(seed), Load(store, load.account, said=seed * 1_000_000)
     mine.errors = load.errors
-    for _ in range(n):
+    for _ in watched(range(n)):
         calls = [
             lambda: mine.record(f"session-{chance.randrange(20)}"),
             mine.consolidate,

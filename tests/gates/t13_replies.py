@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from memkit.errors import ExtractionError
 from memkit.extraction import read_reply
 from memkit.models import Extraction, ExtractionRequest, Message, Proposal, Scope, Turn
+from tests.gates.progress import watched
 from tests.gates.verdict import Gate, Verdict
 
 SLOWEST = 0.05
@@ -148,7 +149,9 @@ def run(n: int, seed: int, bug: str | None) -> Verdict:
     texts = [reply for reply, _ in replies]
     prefixes = [reply[:end] for reply in texts[::5] for end in range(len(reply))]
     invented = sum(invents(prefix, read) for prefix in prefixes)
-    failed = sum(is_untyped_or_slow(mutate(chance.choice(texts), chance), read) for _ in range(n))
+    failed = sum(
+        is_untyped_or_slow(mutate(chance.choice(texts), chance), read) for _ in watched(range(n))
+    )
     return Verdict(lost=lost, failed=failed + invented, facts={"prefixes": len(prefixes)})
 
 

@@ -16,6 +16,7 @@ from memkit.testing.reading import everything
 from memkit.testing.values import HERE, NOW, THERE, a_query, a_source, an_episode, an_item
 from memkit_backends.sqlite import open_store
 from tests.gates.backends import SQLITE, GateStore, file_of
+from tests.gates.progress import watched
 from tests.gates.verdict import Gate, Verdict
 
 EPISODES = 60
@@ -143,7 +144,7 @@ async def tried(n: int, seed: int, *, bug: bool) -> Verdict:
         whole = path.read_bytes()
         was = await reading(location)
         first = ""
-        for _ in range(n):
+        for _ in watched(range(n)):
             damage, at = chance.choice(DAMAGES), chance.randrange(len(whole))
             damaged = bytearray(whole)
             damage(damaged, at, chance)

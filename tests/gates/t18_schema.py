@@ -15,6 +15,7 @@ from memkit_backends.sqlite.migrating import migrations, statements, supported
 from tests.gates.backends import SQLITE, Backend, GateStore, file_of
 from tests.gates.children import Report, together
 from tests.gates.postgres import POSTGRES
+from tests.gates.progress import Progress
 from tests.gates.unlocked_postgres import open_unlocked_postgres
 from tests.gates.verdict import Gate, Verdict
 
@@ -76,10 +77,11 @@ def run(backend: Backend, n: int, _seed: int, bug: str | None) -> Verdict:
     """`n` rounds, each on a store that is not there yet."""
     open_store = UNLOCKED[backend.name] if bug else backend.open
     wrong: list[str] = []
-    rounds = 0
+    rounds, progress = 0, Progress(n)
     while rounds < n and not (bug and wrong):
         wrong += round_of(backend, open_store)
         rounds += 1
+        progress.at(rounds)
     return Verdict(
         failed=len(wrong), facts={"opens": SESSIONS * rounds, "first": next(iter(wrong), "")}
     )

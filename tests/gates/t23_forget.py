@@ -31,6 +31,7 @@ from memkit.testing.reading import all_episodes, all_items, all_jobs, all_tombst
 from memkit.testing.values import NOW, an_item
 from tests.gates.backends import SQLITE, Backend, GateStore
 from tests.gates.postgres import POSTGRES
+from tests.gates.progress import watched
 from tests.gates.traces import TRACES
 from tests.gates.verdict import Gate, Verdict
 
@@ -246,7 +247,7 @@ def unlike(items: Sequence[MemoryItem]) -> set[str]:
 
 def words(n: int, chance: random.Random) -> Iterator[str]:
     """Words that nothing else contains."""
-    return ("".join(chance.choices(LETTERS, k=16)) for _ in range(n))
+    return ("".join(chance.choices(LETTERS, k=16)) for _ in watched(range(n)))
 
 
 def run(backend: Backend, n: int, seed: int, bug: str | None) -> Verdict:

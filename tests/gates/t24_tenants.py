@@ -21,6 +21,7 @@ from memkit.testing.hostile import LOOKALIKES
 from memkit.testing.values import NOW
 from tests.gates.backends import SQLITE, Backend
 from tests.gates.postgres import POSTGRES
+from tests.gates.progress import watched
 from tests.gates.tenantless import BUGS, open_with
 from tests.gates.verdict import Gate, Verdict
 
@@ -253,7 +254,7 @@ async def tried(backend: Backend, n: int, seed: int, bug: str | None) -> Verdict
             Config(), store=store, extractor=Overheard(aviary), clock=ManualClock(NOW)
         ) as memory:
             tenants = Tenants(memory, aviary, chance)
-            for done in range(n):
+            for done in watched(range(n)):
                 await tenants.act()
                 if bug and aviary.foreign and done > len(SCOPES):
                     break

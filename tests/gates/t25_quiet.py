@@ -11,6 +11,7 @@ from functools import partial
 
 from tests.gates.backends import SQLITE, Backend
 from tests.gates.postgres import POSTGRES
+from tests.gates.progress import watched
 from tests.gates.verdict import Gate, Verdict
 
 LETTERS = "bcdfghjkmnpqrtvwxz"
@@ -100,7 +101,7 @@ def run(backend: Backend, n: int, seed: int, bug: str | None) -> Verdict:
     """`n` processes that go every way, each with words of its own."""
     chance = random.Random(seed)
     found: list[str] = []
-    for number in range(n):
+    for number in watched(range(n)):
         found += one_run(backend, chance, number, bug)
         if bug and found:
             break

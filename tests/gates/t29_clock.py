@@ -24,6 +24,7 @@ from memkit.testing.clock import ManualClock
 from memkit.testing.values import a_message
 from tests.gates.backends import SQLITE, Backend
 from tests.gates.postgres import POSTGRES
+from tests.gates.progress import watched
 from tests.gates.verdict import Gate, Verdict
 from tests.gates.zone import Sort, Step, lived
 
@@ -75,7 +76,7 @@ def moment(chance: random.Random) -> int:
 
 def life(n: int, chance: random.Random) -> Iterator[Step]:
     """`n` steps, at moments in no order: this clock goes forward and back."""
-    for number in range(n):
+    for number in watched(range(n)):
         kind = chance.randrange(6)
         if kind < 2 or number < 3:
             days = chance.choice((None, None, chance.uniform(0.1, 90)))
