@@ -74,7 +74,8 @@ def validate(
         if len(proposal.content) <= longest
     )
     passed = tuple(proposal for proposal in mended if proposal is not None)
-    passed = passed[: most_proposals(request)]
+    if len(passed) > MOST_FACTS:
+        passed = passed[: most_proposals(request)]
     if extraction.proposals and not passed:
         raise ExtractionError("invalid", f"none of {len(extraction.proposals)} proposals is usable")
     dropped = len(extraction.proposals) - len(passed)
