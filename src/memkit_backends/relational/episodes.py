@@ -7,13 +7,13 @@ append is made again, carefully, on what the rows say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from memkit.decay import microseconds
 from memkit.errors import InvalidInput
-from memkit.models import Appended, Episode
+from memkit.models import Appended, Episode, Scope
 from memkit.models.base import unchecked
 from memkit_backends.relational import scopes
 from memkit_backends.relational.dialect import Dialect
@@ -28,8 +28,8 @@ from memkit_backends.relational.novelty import Novelty, novelty
 from memkit_backends.relational.sessions import SessionLog, Sessions
 from memkit_backends.relational.verdicts import certain_novelty, row_at
 
-Name = tuple[str, str]
-"""A session: the key of the scope it was recorded with, and its id."""
+Name = tuple[Scope, str]
+"""A session: the scope it was recorded with, and its id."""
 
 
 @dataclass(slots=True)
@@ -37,15 +37,16 @@ class _Addition:
     """An episode's row to be: what of it is new, and where it goes."""
 
     episode: Episode
+    home: int
     position: int
     new: Novelty
     keys: bytes | None
     digests: bytes
 
     @classmethod
-    def of(cls, episode: Episode, position: int, new: Novelty) -> _Addition:
+    def of(cls, episode: Episode, home: int, position: int, new: Novelty) -> _Addition:
         keys, digests = key_digests(new.messages), content_digests(new.messages)
-        return cls(episode, position, new, keys, digests)
+        return cls(episode, home, position, new, keys, digests)
 
     @property
     def answer(self) -> Appended:
@@ -95,12 +96,15 @@ class Episodes(Noun):
         """Add to a session that is known, in one statement; None if that cannot be done."""
         name = _name(episode)
         log = self._sessions.get(name)
-        if log is None or expected_head not in {None, log.head}:
+        if log is None or log.home is None or expected_head not in {None, log.head}:
+            return None
+        home, number = log.home
+        if home != episode.home:
             return None
         found = novelty(episode.messages, log, session_id=episode.session_id, revise=True)
         if found.doubts or not found.messages or (found.revised and not revise):
             return None
-        addition = _Addition.of(episode, log.head, found)
+        addition = _Addition.of(episode, number, log.head, found)
         if not await self._driver.write_once(partial(_insert, log.pk, addition)):
             return None
         log.extend(addition.position, addition.keys, addition.digests)
@@ -115,47 +119,54 @@ class Episodes(Noun):
         *,
         revise: bool,
     ) -> tuple[list[Appended], dict[Name, SessionLog]]:
-        logs: dict[Name, SessionLog] = {}
+        known = {name: self._sessions.get(name) for name in map(_name, episodes)}
+        unknown = {scope for (scope, _), log in known.items() if log is None}
         # In one order for everybody, so that no two callers wait for each other.
-        for name, episode in sorted({_name(each): each for each in episodes}.items()):
-            logs[name] = await self._known(tx, episode)
-        answers = [
-            await _append(tx, each, logs[_name(each)], expected_head, revise=revise)
-            for each in episodes
-        ]
+        numbers = {
+            scope: await scopes.number(tx, scope)
+            for scope in sorted(unknown.union(each.home for each in episodes), key=_key)
+        }
+        logs: dict[Name, SessionLog] = {}
+        for name in sorted(known, key=lambda name: (name[0].key, name[1])):
+            log = known[name]
+            logs[name] = await _session(tx, name, numbers) if log is None else log.copy()
+            await _read_on(tx, logs[name])
+        answers: list[Appended] = []
+        for episode in episodes:
+            log = logs[_name(episode)]
+            home = numbers[episode.home]
+            answers.append(await _append(tx, episode, home, log, expected_head, revise=revise))
+            log.home = episode.home, home
         return answers, logs
-
-    async def _known(self, tx: Transaction, episode: Episode) -> SessionLog:
-        """The session's log, read to its end; the session is made if it is new."""
-        known = self._sessions.get(_name(episode))
-        log = SessionLog(await _session(tx, episode)) if known is None else known.copy()
-        await scopes.number(tx, episode.home)
-        await _read_on(tx, log)
-        return log
 
 
 def _name(episode: Episode) -> Name:
-    return episode.scope.key, episode.session_id
+    return episode.scope, episode.session_id
 
 
-async def _session(tx: Transaction, episode: Episode) -> int:
-    scope = await scopes.number(tx, episode.scope)
+def _key(scope: Scope) -> str:
+    return scope.key
+
+
+async def _session(tx: Transaction, name: Name, numbers: Mapping[Scope, int]) -> SessionLog:
+    """The session of that name, of which nothing is known; it is made if it is new."""
+    scope, session_id = name
     await tx.execute(
         """
         INSERT INTO session (scope_pk, name) VALUES (:scope, :name)
             ON CONFLICT (scope_pk, name) DO NOTHING
         """,
-        scope=scope,
-        name=episode.session_id,
+        scope=numbers[scope],
+        name=session_id,
     )
     row = await tx.fetch_one(
         "SELECT pk FROM session WHERE scope_pk = :scope AND name = :name",
-        scope=scope,
-        name=episode.session_id,
+        scope=numbers[scope],
+        name=session_id,
     )
     if row is None:
         raise AssertionError("a session's row is never deleted")
-    return int(row[0])
+    return SessionLog(int(row[0]))
 
 
 async def _read_on(tx: Transaction, log: SessionLog) -> None:
@@ -175,24 +186,26 @@ async def _read_on(tx: Transaction, log: SessionLog) -> None:
         log.extend(position, keys, digests)
 
 
-async def _append(
+async def _append(  # noqa: PLR0913  # what, where to, and how it is meant
     tx: Transaction,
     episode: Episode,
+    home: int,
     log: SessionLog,
     expected_head: int | None,
     *,
     revise: bool,
 ) -> Appended:
     while True:
-        answer = await _try_append(tx, episode, log, expected_head, revise=revise)
+        answer = await _try_append(tx, episode, home, log, expected_head, revise=revise)
         if answer is not None:
             return answer
         await _read_on(tx, log)
 
 
-async def _try_append(
+async def _try_append(  # noqa: PLR0913  # likewise
     tx: Transaction,
     episode: Episode,
+    home: int,
     log: SessionLog,
     expected_head: int | None,
     *,
@@ -208,7 +221,7 @@ async def _try_append(
     if not found.messages:
         holder = await _holder(tx, log, found.holder)
         return Appended(episode_id=holder, head=log.head, skipped=found.skipped)
-    addition = _Addition.of(episode, log.head, found)
+    addition = _Addition.of(episode, home, log.head, found)
     if not await _insert(log.pk, addition, tx):
         return None
     log.extend(addition.position, addition.keys, addition.digests)
@@ -247,22 +260,20 @@ async def _holder(tx: Transaction, log: SessionLog, position: int | None) -> str
 
 
 async def _insert(session: int, addition: _Addition, tx: Transaction) -> bool:
-    """Store the row, unless its id or place is taken or its home is new; say whether."""
+    """Store the row, unless its id or place is taken; say whether."""
     episode, new = addition.episode, addition.new
     stored = await tx.execute(
         """
         INSERT INTO episode
                (id, session_pk, home_pk, position, size, skipped, revised,
                 keys, digests, messages, tokens, flags, recorded_at, expires_at, status)
-        SELECT :id, :session, scope.pk, :position, :size, :skipped, :revised,
-               :keys, :digests, :messages, :tokens, :flags, :recorded_at, :expires_at, 'pending'
-          FROM scope
-         WHERE scope.key = :home
+        VALUES (:id, :session, :home, :position, :size, :skipped, :revised,
+                :keys, :digests, :messages, :tokens, :flags, :recorded_at, :expires_at, 'pending')
             ON CONFLICT DO NOTHING
         """,
         id=episode.id,
         session=session,
-        home=episode.home.key,
+        home=addition.home,
         position=addition.position,
         size=len(new.messages),
         skipped=new.skipped,

@@ -8,8 +8,10 @@ longer the head stores nothing, and reads on from where its knowledge ends.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import NamedTuple
 
+from memkit.models import Scope
 from memkit_backends.relational.messages import NO_KEY, parts
 
 KEPT_KEYS = 200_000
@@ -24,14 +26,18 @@ class Place(NamedTuple):
 
 
 class SessionLog:
-    """One session as far as it is known: messages before `head`, and where keys are."""
+    """One session as far as it is known: messages before `head`, and where keys are.
 
-    __slots__ = ("head", "pk", "places")
+    `home` is the scope under which its episodes were kept last, with its number.
+    """
+
+    __slots__ = ("head", "home", "pk", "places")
 
     def __init__(self, pk: int, head: int = 0, places: dict[bytes, Place] | None = None) -> None:
         self.pk = pk
         self.head = head
         self.places = {} if places is None else places
+        self.home: tuple[Scope, int] | None = None
 
     def copy(self) -> SessionLog:
         """The same, to be extended by what is not yet committed."""
@@ -54,19 +60,19 @@ class Sessions:
     """The logs of the sessions used last."""
 
     def __init__(self, kept: int = KEPT_KEYS) -> None:
-        self._logs: OrderedDict[tuple[str, str], tuple[SessionLog, int]] = OrderedDict()
+        self._logs: OrderedDict[Hashable, tuple[SessionLog, int]] = OrderedDict()
         self._kept = kept
         self._weight = 0
 
-    def get(self, session: tuple[str, str]) -> SessionLog | None:
-        """What is known of a session, named by the scope's key and its id, or None."""
+    def get(self, session: Hashable) -> SessionLog | None:
+        """What is known of a session by the name it was put under, or None."""
         found = self._logs.get(session)
         if found is None:
             return None
         self._logs.move_to_end(session)
         return found[0]
 
-    def put(self, session: tuple[str, str], log: SessionLog) -> None:
+    def put(self, session: Hashable, log: SessionLog) -> None:
         """Take over what a committed transaction has seen; the oldest make room."""
         known, weight = self._logs.pop(session, (log, 0))
         newest = log if log.head >= known.head else known

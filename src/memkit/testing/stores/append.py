@@ -56,12 +56,20 @@ class AppendRules(StoreSuite):
 
     async def test_an_episode_comes_back_as_it_was_given(self, store: Store) -> None:
         """Every field of an episode is kept as it was said; `position` is the store's to set."""
-        given = an_episode(EVERY_BLOCK, a_message("And here"), expires_at=NOW + 90 * DAY)
+        plain = (a_message("Tea"), a_message("Cake", key="m-2"), Message(role="tool", content="4"))
+        given = an_episode(EVERY_BLOCK, *plain, expires_at=NOW + 90 * DAY)
         given = given.model_copy(
             update={"flags": ("sanitized", "redacted"), "tokens": 42, "position": 7}
         )
         await store.append([given])
         assert await all_episodes(store) == [given.model_copy(update={"position": 0})]
+
+    async def test_episodes_of_one_session_may_have_different_homes(self, store: Store) -> None:
+        """Each is kept for the home that it says, appended together or one after the other."""
+        await store.append([an_episode("one"), an_episode("two", home=THERE)])
+        await store.append([an_episode("three")])
+        await store.append([an_episode("four", home=THERE)])
+        assert [each.home for each in await all_episodes(store)] == [HERE, THERE, HERE, THERE]
 
     async def test_there_is_one_answer_per_episode_in_order(self, store: Store) -> None:
         """`append` answers each episode at its place, with the head that its session then has."""

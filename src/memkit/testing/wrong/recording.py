@@ -41,6 +41,23 @@ class AnswersInReverse(Wrong):
         return answers[::-1] if len(answers) > 2 else answers
 
 
+class KeepsOneHome(Wrong):
+    """Keeps all episodes of a call for the home of the first."""
+
+    breaks = "test_episodes_of_one_session_may_have_different_homes"
+
+    async def append(self, episodes: Sequence[Episode], **how: Unpack[How]) -> list[Appended]:
+        """Those of one session that is."""
+        homes: dict[tuple[Scope, str], Scope] = {}
+        moved = [
+            each.model_copy(
+                update={"home": homes.setdefault((each.scope, each.session_id), each.home)}
+            )
+            for each in episodes
+        ]
+        return await super().append(moved, **how)
+
+
 class StoresNothing(Wrong):
     """Makes a row of an episode that says nothing."""
 
