@@ -171,9 +171,11 @@ _PASSWORD_NAMES = (
 
 
 def _names_password(text: str) -> bool:
-    for sign in _SIGN.finditer(text):
+    folded = text.casefold()
+    names = [name for name in _PASSWORD_NAMES if name in folded]
+    for sign in _SIGN.finditer(text) if names else ():
         before = text[max(0, sign.start() - _SIGNED) : sign.start()].casefold()
-        if any(name in before for name in _PASSWORD_NAMES):
+        if any(name in before for name in names):
             return True
     return False
 

@@ -59,6 +59,18 @@ def test_what_was_seen_is_known_without_another_look(history: list[Said]) -> Non
     assert [each.digest for each in first] == [each.digest if each else "" for each in kept]
 
 
+def test_a_message_made_anew_is_known_by_what_it_says() -> None:
+    """Adapters make theirs for every call; time and metadata are none of its words."""
+    redactor = Counting()
+    seeing = recognition(redactor)
+    [first] = seeing.see([a_message("hello", key="k")])
+    again = Message(role="user", content="hello", key="k", metadata={"trace": 1})
+    others = [{"key": "j"}, {"name": "Ann"}, {"role": "tool"}, {"content": ()}]
+    assert seeing.see([again]) == [(*first[:2], None)]
+    assert redactor.asked == 1
+    assert all(seeing.see([again.model_copy(update=each)])[0].kept for each in others)
+
+
 def test_what_differs_is_looked_at() -> None:
     """Another role, text, key or name is another message, equal texts of it are one."""
     plain = {"role": "user", "content": "hello"}
@@ -118,4 +130,4 @@ def test_mappings_are_remembered_within_bounds() -> None:
     assert [each.digest for each in seeing.see(said)] == [
         Message.model_validate(each).digest for each in said
     ]
-    assert len(seeing._mappings) <= 10
+    assert len(seeing._said) <= 10

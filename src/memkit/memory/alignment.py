@@ -155,10 +155,14 @@ class _Comparison:
         return frozenset()
 
     def _is_consistent(self, start: int, length: int) -> bool:
-        """Whether every key within a run from the history's first on stands where it should."""
+        """Whether every key within a run of equal contents stands where it should."""
         if not self.keyed:
             return True
-        return all(self._is_same(offset, start + offset) for offset in range(length))
+        places, recorded = self.keyed, range(start, start + length)
+        return all(
+            places[offset] == place if offset in places else place not in self.owned
+            for offset, place in enumerate(recorded)
+        )
 
     def _is_evidence(self, start: int, length: int) -> bool:
         """Whether a run shows that its messages are the recorded ones.

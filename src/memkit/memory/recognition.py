@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
 from memkit.memory.intake import Intake, Kept, Said
-from memkit.models import Message
+from memkit.models import Message, TextBlock
 
 _REMEMBERED = 20_000
-"""How many mappings are known again; then all of them are looked at anew."""
+"""How many are known by what they say; then all of them are looked at anew."""
 
 
 class Seen(NamedTuple):
@@ -29,8 +29,8 @@ class Seen(NamedTuple):
 class Recognition:
     """Looks at each message once, and remembers nothing of it but its digest and key.
 
-    A `Message` cannot be changed, and is known by its identity as long as it lives. A mapping
-    is known by what it says.
+    A `Message` cannot be changed, and is known by its identity as long as it lives. One that
+    is made anew for every call, and a mapping, are known by what they say.
     """
 
     def __init__(self, intake: Intake, *, remembered: int = _REMEMBERED) -> None:
@@ -38,26 +38,26 @@ class Recognition:
         self._remembered = remembered
         self._objects: dict[int, Seen] = {}
         self._lives: dict[int, weakref.ref[Message]] = {}
-        self._mappings: dict[int | None, Seen] = {}
+        self._said: dict[int, Seen] = {}
 
     def see(self, history: Iterable[Said], *, now: datetime | None = None) -> list[Seen]:
         """Each message of a history, in its order; errors and `now` as `Intake.keep` has it."""
-        objects, mappings = self._objects.get, self._mappings.get
-        return [
-            (objects(id(each)) if isinstance(each, Message) else mappings(_mark(each)))
-            or self._look(each, now)
-            for each in history
-        ]
+        known = self._objects.get
+        # A look-up is all that most of a long history costs. No mapping has a message's identity.
+        return [known(id(each)) or self._compare(each, now) for each in history]
 
-    def _look(self, given: Said, now: datetime | None) -> Seen:
+    def _compare(self, given: Said, now: datetime | None) -> Seen:
+        mark = _mark(given)
+        if mark is not None and mark in self._said:
+            return self._said[mark]
         kept = self._intake.keep(given, now=now)
         message = kept.message
         seen = Seen("", None) if message is None else Seen(message.digest, message.key)
         if isinstance(given, Message):
             self._remember_object(given, seen)
-        else:
-            self._remember_mapping(given, seen)
-        return seen._replace(kept=kept)
+        if mark is not None:
+            self._remember_said(mark, seen)
+        return Seen(seen.digest, seen.key, kept)
 
     def _remember_object(self, message: Message, seen: Seen) -> None:
         place = id(message)
@@ -68,17 +68,22 @@ class Recognition:
         self._objects[place] = seen
         self._lives[place] = weakref.ref(message, forget)
 
-    def _remember_mapping(self, given: Mapping[str, object], seen: Seen) -> None:
-        mark = _mark(given)
-        if mark is None:
-            return
-        if len(self._mappings) >= self._remembered:
-            self._mappings.clear()
-        self._mappings[mark] = seen
+    def _remember_said(self, mark: int, seen: Seen) -> None:
+        if len(self._said) >= self._remembered:
+            self._said.clear()
+        self._said[mark] = seen
 
 
-def _mark(given: Mapping[str, object]) -> int | None:
-    """What tells one plain mapping from another, with as many bits as a digest has."""
+def _mark(given: Said) -> int | None:
+    """What tells one text from another, with as many bits as a digest; None for more than text."""
+    if isinstance(given, Message):
+        texts = [
+            block.text
+            for block in given.content
+            if isinstance(block, TextBlock) and not block.extra
+        ]
+        is_text = len(texts) == len(given.content)
+        return hash((given.role, given.name, given.key, *texts)) if is_text else None
     try:
         return hash((*given, *given.values())) if isinstance(given, dict) else None
     except TypeError:
