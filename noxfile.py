@@ -60,6 +60,15 @@ def loops(session: nox.Session) -> None:
 
 
 @nox.session
+def plans(session: nox.Session) -> None:
+    """How Postgres means to carry out every hot statement, beside a million items of others."""
+    install(session, "test")
+    million = {"MEMKIT_PLAN_ROWS": "1000000", "MEMKIT_REQUIRE_BACKENDS": "1"}
+    tests = session.posargs or ["tests/postgres/test_plans.py"]
+    session.run("pytest", "--timeout", "900", *tests, env=million)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Whole public calls beside the raw driver: `nox -s bench -- --items 1000000`; see --help."""
     install(session, "test")
