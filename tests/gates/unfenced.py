@@ -9,7 +9,6 @@ from memkit_backends.postgres.driver import PostgresDriver
 from memkit_backends.postgres.options import Options
 from memkit_backends.postgres.pooling import opened_pool
 from memkit_backends.postgres.store import PostgresStore
-from memkit_backends.relational.driver import Transaction
 from memkit_backends.relational.scopes import Held
 from tests.postgres.server import parted
 
@@ -17,7 +16,7 @@ from tests.postgres.server import parted
 class Unfenced(PostgresStore):
     """Settles without a look at the fence."""
 
-    async def _guard(self, tx: Transaction, claim: Claim, held: Held) -> None:
+    def _guard(self, claim: Claim, held: Held) -> None:
         """The bug."""
 
 

@@ -40,7 +40,7 @@ class Settling(Noun):
 
     async def _renew(self, claim: Claim, lease: timedelta, tx: Transaction) -> None:
         held = await scopes.hold(tx, self._dialect, claim.scope)
-        _guard(claim, held)
+        self._guard(claim, held)
         await tx.execute(
             f"""
             UPDATE scope
@@ -71,7 +71,7 @@ class Settling(Noun):
             return job
         if job is None and isinstance(outcome, Released) and held.epoch == claim.epoch:
             return claim.lost("released", at=now)
-        _guard(claim, held)
+        self._guard(claim, held)
         if job is None:
             raise LeaseLost(claim.job_id)
         if isinstance(outcome, Released):
@@ -84,6 +84,13 @@ class Settling(Noun):
         await _close(tx, job)
         await _let_go(tx, held)
         return job
+
+    def _guard(self, claim: Claim, held: Held) -> None:
+        """Raise unless the claim is held, be it by a lease that ran out with nobody after it."""
+        if held.epoch != claim.epoch:
+            raise Forgotten(f"job {claim.job_id}")
+        if (held.fence, held.job_id) != (claim.fence, claim.job_id):
+            raise LeaseLost(claim.job_id)
 
     async def _release(
         self, tx: Transaction, claim: Claim, job: ConsolidationJob, held: Held, now: datetime
@@ -147,14 +154,6 @@ class Settling(Noun):
             """,
             ids=_in_order(job),
         )
-
-
-def _guard(claim: Claim, held: Held) -> None:
-    """Raise unless the claim is held, be it by a lease that ran out with nobody after it."""
-    if held.epoch != claim.epoch:
-        raise Forgotten(f"job {claim.job_id}")
-    if (held.fence, held.job_id) != (claim.fence, claim.job_id):
-        raise LeaseLost(claim.job_id)
 
 
 def _in_order(job: ConsolidationJob) -> list[str]:
