@@ -30,18 +30,24 @@ class Timings:
 
 
 async def interleaved(
-    subjects: Mapping[str, Call], *, rounds: int, calls: int, callers: int = 1
+    subjects: Mapping[str, Call],
+    *,
+    rounds: int,
+    calls: int,
+    callers: int = 1,
+    slow: Mapping[str, int] | None = None,
 ) -> Timings:
-    """Have every subject make the same calls in each round, in turning order."""
+    """Have every subject make its calls in each round, in turning order: `slow` ones fewer."""
     taken: dict[str, list[float]] = {name: [] for name in subjects}
-    for call in subjects.values():
-        await _several(call, 0, max(calls // 4, callers), callers)
+    counts = dict.fromkeys(subjects, calls) | dict(slow or {})
+    for name, call in subjects.items():
+        await _several(call, 0, max(counts[name] // 4, callers), callers)
     names = list(subjects)
     for number in range(rounds):
         for name in names:
             gc.collect()
-            start = (number + 1) * calls
-            taken[name].append(await _several(subjects[name], start, calls, callers))
+            start = (number + 1) * counts[name]
+            taken[name].append(await _several(subjects[name], start, counts[name], callers))
         names.append(names.pop(0))
     return Timings(taken)
 

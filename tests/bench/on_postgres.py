@@ -20,6 +20,7 @@ from memkit.decay import microseconds
 from memkit.models import Scope, new_id, utcnow
 from memkit_backends.postgres import ddl, open_store
 from memkit_backends.postgres.searching import WORDS
+from tests.bench.copying import copied
 from tests.bench.places import CANDIDATE, DIGESTS, SHOWN, config_of
 from tests.bench.population import (
     COLUMNS,
@@ -236,34 +237,17 @@ async def settle(connection: Any, schema: str, scope: Scope, rows: Sequence[Row]
 
 
 async def fill(connection: Any, schema: str, population: Population) -> None:
-    """Write the rows by COPY; indexes are made afterwards, which is several times as fast."""
+    """Write the scopes and the items."""
     scopes = population.scopes
     refuse_another_schema(next(population.rows([1] * len(scopes), utcnow())))
-    await connection.execute("SET maintenance_work_mem = '256MB'; SET synchronous_commit = off")
-    indexes = await connection.fetch(
-        "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = $1 AND tablename = 'item'"
-        " AND indexname NOT IN (SELECT conname FROM pg_constraint)",
-        schema,
-    )
-    for index in indexes:
-        await connection.execute(f"DROP INDEX {schema}.{index['indexname']}")
     await connection.executemany(
         f"INSERT INTO {schema}.scope (key) VALUES ($1)", [(scope.key,) for scope in scopes]
     )
     found = await connection.fetch(f"SELECT key, pk FROM {schema}.scope")
     known = {row["key"]: row["pk"] for row in found}
     pks = [known[scope.key] for scope in scopes]
-    await connection.copy_records_to_table(
-        "item",
-        schema_name=schema,
-        columns=COLUMNS,
-        records=population.rows(pks, utcnow()),
-        timeout=None,
-    )
-    for index in indexes:
-        await connection.execute(index["indexdef"])
-    await connection.execute(f"VACUUM ANALYZE {schema}.item")
-    await connection.execute("RESET ALL; CHECKPOINT")
+    rows = population.rows(pks, utcnow())
+    await copied(connection, schema, "item", COLUMNS, rows)
 
 
 @contextmanager

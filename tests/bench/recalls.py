@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from memkit import Memory
 from memkit.models import WorkingMemory
 from tests.bench.bars import Bar, Measure
-from tests.bench.measuring import Timings, interleaved
+from tests.bench.measuring import Call, Timings, interleaved
 from tests.bench.places import Place, Raw
 from tests.bench.population import Population, Words, scope_of
 
@@ -27,18 +27,22 @@ class Recalls:
     population: Population
     rounds: int
 
-    async def strongest(self, scopes: range, calls: int, callers: int = 1) -> Timings:
+    def subjects(self, scopes: range) -> dict[str, Call]:
         """Without a query; the driver always asks scopes of one kind, which is the least."""
 
         async def mine(number: int) -> None:
-            found = await self.memory.inject(scope_of(_one_of(scopes, number)))
+            found = await self.memory.inject(scope_of(one_of(scopes, number)))
             _shown(found)
 
         async def theirs(number: int) -> None:
             plain = self.population.small if scopes == self.population.mixed else scopes
-            assert await self.raw.strongest(number, _one_of(plain, number))
+            assert await self.raw.strongest(number, one_of(plain, number))
 
-        subjects = {"memkit": mine, "raw": theirs}
+        return {"memkit": mine, "raw": theirs}
+
+    async def strongest(self, scopes: range, calls: int, callers: int = 1) -> Timings:
+        """`subjects` in turn."""
+        subjects = self.subjects(scopes)
         return await interleaved(subjects, rounds=self.rounds, calls=calls, callers=callers)
 
     async def answering(self, calls: int) -> Timings:
@@ -48,17 +52,17 @@ class Recalls:
 
         async def mine(number: int) -> None:
             query = " ".join(queries[number % CASES])
-            _shown(await self.memory.inject(scope_of(_one_of(scopes, number)), query=query))
+            _shown(await self.memory.inject(scope_of(one_of(scopes, number)), query=query))
 
         async def theirs(number: int) -> None:
-            scope = _one_of(scopes, number)
+            scope = one_of(scopes, number)
             assert await self.raw.matches(number, scope, queries[number % CASES])
 
         subjects = {"memkit": mine, "raw": theirs}
         return await interleaved(subjects, rounds=self.rounds, calls=calls)
 
 
-def _one_of(scopes: range, number: int) -> int:
+def one_of(scopes: range, number: int) -> int:
     """A scope, in an order that no cache foresees."""
     return scopes[number * 7919 % len(scopes)]
 
@@ -72,13 +76,13 @@ async def inject(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[M
     """Inject without a query, at every size, by one caller and by sixteen."""
     for items in sizes:
         async with AsyncExitStack() as stack:
-            recalls = await _opened(stack, place, items, rounds)
+            recalls = await opened(stack, place, items, rounds)
             is_largest = items == sizes[-1]
             for callers in (1, 16):
                 timings = await recalls.strongest(recalls.population.small, 320, callers)
                 yield _beside_raw(
                     place,
-                    f"inject, {items:,} items, {_callers(callers)}",
+                    f"inject, {items:,} items, {by(callers)}",
                     timings,
                     Bar(bound=2.0, goal=1.5) if is_largest else None,
                 )
@@ -87,24 +91,24 @@ async def inject(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[M
 async def kinds(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[Measure]:
     """The same where a scope has three kinds that fade by different factors."""
     async with AsyncExitStack() as stack:
-        recalls = await _opened(stack, place, sizes[-1], rounds)
+        recalls = await opened(stack, place, sizes[-1], rounds)
         for callers, bound in ((1, 2.5), (16, 3.0)):
             timings = await recalls.strongest(recalls.population.mixed, 320, callers)
-            what = f"inject, three kinds, {_callers(callers)}"
+            what = f"inject, three kinds, {by(callers)}"
             yield _beside_raw(place, what, timings, Bar(bound=bound, goal=2.0))
 
 
 async def big(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[Measure]:
     """A scope of very many items beside scopes of a hundred."""
     async with AsyncExitStack() as stack:
-        recalls = await _opened(stack, place, sizes[-1], rounds)
+        recalls = await opened(stack, place, sizes[-1], rounds)
         population = recalls.population
 
         async def of_big(_: int) -> None:
             _shown(await recalls.memory.inject(scope_of(0)))
 
         async def of_small(number: int) -> None:
-            _shown(await recalls.memory.inject(scope_of(_one_of(population.small, number))))
+            _shown(await recalls.memory.inject(scope_of(one_of(population.small, number))))
 
         subjects = {"big": of_big, "small": of_small}
         timings = await interleaved(subjects, rounds=rounds, calls=320)
@@ -121,7 +125,7 @@ async def big(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[Meas
 async def text(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[Measure]:
     """Inject with a query beside the driver fetching what matches it."""
     async with AsyncExitStack() as stack:
-        recalls = await _opened(stack, place, sizes[-1], rounds)
+        recalls = await opened(stack, place, sizes[-1], rounds)
         timings = await recalls.answering(160)
         rng, words = random.Random(5), Words()
         found = [await recalls.raw.matches(0, 1, words.query(rng)) for _ in range(20)]
@@ -139,8 +143,8 @@ async def growth(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[M
     if len(sizes) == 1:
         return
     async with AsyncExitStack() as stack:
-        few = (await _opened(stack, place, sizes[0], rounds)).memory
-        many = (await _opened(stack, place, sizes[-1], rounds)).memory
+        few = (await opened(stack, place, sizes[0], rounds)).memory
+        many = (await opened(stack, place, sizes[-1], rounds)).memory
         of_few, of_many = Population(sizes[0]), Population(sizes[-1])
         rng, words = random.Random(5), Words()
         queries = [" ".join(words.query(rng)) for _ in range(CASES)]
@@ -149,7 +153,7 @@ async def growth(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[M
             def asks(memory: Memory, scopes: range, query: list[str] | None = query):
                 async def ask(number: int) -> None:
                     words = None if query is None else query[number % CASES]
-                    scope = scope_of(_one_of(scopes, number))
+                    scope = scope_of(one_of(scopes, number))
                     _shown(await memory.inject(scope, query=words))
 
                 return ask
@@ -167,7 +171,8 @@ async def growth(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[M
             )
 
 
-async def _opened(stack: AsyncExitStack, place: Place, items: int, rounds: int) -> Recalls:
+async def opened(stack: AsyncExitStack, place: Place, items: int, rounds: int) -> Recalls:
+    """A store, the driver beside it."""
     return Recalls(
         await stack.enter_async_context(place.memory(items)),
         await stack.enter_async_context(place.raw(items)),
@@ -176,7 +181,8 @@ async def _opened(stack: AsyncExitStack, place: Place, items: int, rounds: int) 
     )
 
 
-def _callers(callers: int) -> str:
+def by(callers: int) -> str:
+    """How many call."""
     return "1 caller" if callers == 1 else f"{callers} callers"
 
 

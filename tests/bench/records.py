@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from memkit import Memory
 from memkit.models import Message
 from tests.bench.bars import Bar, Measure
-from tests.bench.measuring import Timings, interleaved
+from tests.bench.measuring import Call, Timings, interleaved
 from tests.bench.places import Place, RawRecords
 from tests.bench.population import Words, scope_of
 
@@ -48,12 +48,10 @@ def body(turn: list[Said]) -> str:
     )
 
 
-async def new_messages(  # how a store is opened, and who calls
-    memory: Memory, raw: RawRecords, *, callers: int, rounds: int, calls: int
-) -> Timings:
+def turning(
+    memory: Memory, raw: RawRecords, ready: list[list[Said]], callers: int
+) -> dict[str, Call]:
     """Whole calls with mappings, as a framework has them, into one session for each caller."""
-    speech = Speech()
-    ready = [speech.turn() for _ in range((rounds + 2) * calls)]
     bodies = [body(each) for each in ready]
 
     async def mine(number: int) -> None:
@@ -64,7 +62,16 @@ async def new_messages(  # how a store is opened, and who calls
     async def theirs(number: int) -> None:
         await raw.insert(number, bodies[number])
 
-    subjects = {"memkit": mine, "raw": theirs}
+    return {"memkit": mine, "raw": theirs}
+
+
+async def new_messages(  # how a store is opened, and who calls
+    memory: Memory, raw: RawRecords, *, callers: int, rounds: int, calls: int
+) -> Timings:
+    """Ten messages, then ten others."""
+    speech = Speech()
+    ready = [speech.turn() for _ in range((rounds + 2) * calls)]
+    subjects = turning(memory, raw, ready, callers)
     return await interleaved(subjects, rounds=rounds, calls=calls, callers=callers)
 
 
