@@ -10,6 +10,12 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = False
 
 PROJECT = nox.project.load_toml("pyproject.toml")
+# Measured beside memkit where they install, each with what it drags in: never in one resolution.
+PEERS = (
+    ("agent-memory-layer==0.1.1",),
+    ("langgraph-checkpoint-postgres==3.2.0", "psycopg[binary]>=3.2"),
+    ("langgraph-checkpoint-sqlite==3.1.2",),
+)
 PYTHONS = nox.project.python_versions(PROJECT)
 
 
@@ -72,4 +78,7 @@ def plans(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Whole public calls beside the raw driver: `nox -s bench -- --items 1000000`; see --help."""
     install(session, "test")
+    for peer in PEERS if "--peers" in session.posargs else ():
+        # What does not install is left out, and the table is made without it.
+        session.install(*peer, success_codes=range(256))
     session.run("python", "-m", "tests.bench", *session.posargs)

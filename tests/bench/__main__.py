@@ -19,9 +19,12 @@ from tests.bench import consolidations, decays, fsync, recalls, records
 from tests.bench.bars import Bar, Measure
 from tests.bench.on_postgres import PostgresPlace, server
 from tests.bench.on_sqlite import SqlitePlace
+from tests.bench.peers import comparing
+from tests.bench.peers.peer import Peer
+from tests.bench.peers.present import peers_of
 from tests.bench.places import Place
 from tests.bench.population import Population
-from tests.bench.report import circumstances, document, table
+from tests.bench.report import circumstances, document, line_of, tables
 
 QUIET, SLOW = "quiet disk", f"+{fsync.MILLISECONDS} ms fsync"
 LIBRARY = "MEMKIT_BENCH_SHIM"
@@ -36,6 +39,12 @@ SEEDED: dict[str, Callable[[Place, list[int], int], AsyncIterator[Measure]]] = {
     "decay": decays.decay,
 }
 """What needs stores of items."""
+
+BESIDE: dict[str, Callable[[Place, list[Peer], list[int], int], AsyncIterator[Measure]]] = {
+    "inject": comparing.inject,
+    "big": comparing.big,
+}
+"""What of it the peers are asked, too."""
 
 WRITING = ("record", "consolidate")
 NAMES = (*SEEDED, *WRITING)
@@ -61,6 +70,7 @@ what is measured (--only NAME, as often as you like):
 examples:
   python -m tests.bench --items 20000 --store sqlite              half a minute
   python -m tests.bench --items 1000000 --keep --json speed.json  what docs/speed.md shows
+  python -m tests.bench --peers --only inject --only big          beside other packages
   python -m tests.bench --only record --only consolidate          what fsync decides
 
 Postgres is the one of the wheel, or the one that MEMKIT_TEST_POSTGRES names. Where there is a
@@ -77,6 +87,7 @@ class Arguments:
     store: str
     only: tuple[str, ...]
     rounds: int
+    peers: bool
     json: Path | None
     keep: bool
     strict: bool
@@ -99,6 +110,7 @@ def parsed() -> Arguments:
     parser.add_argument("--store", choices=("sqlite", "postgres", "both"), default="both")
     parser.add_argument("--only", action="append", choices=NAMES, default=[], metavar="NAME")
     parser.add_argument("--rounds", type=int, default=7, help="in which subjects take turns")
+    parser.add_argument("--peers", action="store_true", help="measure other packages, too")
     parser.add_argument("--json", type=Path, help="write the figures there too")
     parser.add_argument("--keep", action="store_true", help="keep the seeded stores for next time")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a bar is missed")
@@ -131,7 +143,7 @@ def collected(measures: AsyncIterator[Measure]) -> list[Measure]:
     async def collect() -> list[Measure]:
         found = []
         async for measure in measures:
-            told(table([measure]).rpartition("\n")[2])
+            told(line_of(measure))
             found.append(measure)
         return found
 
@@ -151,6 +163,21 @@ def seeded(place: Place, arguments: Arguments) -> Iterator[Measure]:
         yield from collected(SEEDED[name](place, arguments.sizes, arguments.rounds))
 
 
+def beside_peers(place: PostgresPlace | SqlitePlace, arguments: Arguments) -> Iterator[Measure]:
+    """What the peers that are installed are asked, too, by stores of items and by record."""
+    peers = peers_of(place, told) if arguments.peers else []
+    wanted = [name for name in BESIDE if name in arguments.only] if peers else []
+    for items in arguments.sizes if wanted else []:
+        for peer in peers:
+            begun = time.monotonic()
+            asyncio.run(peer.seed(Population(items)))
+            told(f"{peer.name}: {items:,} items are there after {time.monotonic() - begun:.0f} s")
+    for name in wanted:
+        yield from collected(BESIDE[name](place, peers, arguments.sizes, arguments.rounds))
+    if peers and "record" in arguments.only:
+        yield from collected(comparing.record(place, peers, arguments.rounds))
+
+
 def on_sqlite(folder: Path, arguments: Arguments, library: Path | None) -> Iterator[Measure]:
     """Everything that is measured on SQLite."""
     with tempfile.TemporaryDirectory(prefix="memkit-bench-") as scratch:
@@ -164,6 +191,7 @@ def on_sqlite(folder: Path, arguments: Arguments, library: Path | None) -> Itera
                 yield from under_shim(Path(scratch), arguments, library)
         if "consolidate" in arguments.only:
             yield from collected(consolidations.consolidation(place, arguments.rounds))
+        yield from beside_peers(place, arguments)
 
 
 def under_shim(scratch: Path, arguments: Arguments, library: Path) -> Iterator[Measure]:
@@ -205,6 +233,7 @@ def on_postgres(folder: Path, arguments: Arguments, library: Path | None) -> Ite
             yield from collected(quiet)
         if "consolidate" in arguments.only:
             yield from collected(consolidations.consolidation(place, arguments.rounds))
+        yield from beside_peers(place, arguments)
     if "record" in arguments.only and library is not None:
         with server(folder / "postgres-slow", preload=library) as url:
             bar = Bar(sort="least", bound=0.9, goal=0.95)
@@ -228,7 +257,7 @@ def main() -> int:
         for name, measure in (("sqlite", on_sqlite), ("postgres", on_postgres)):
             if arguments.store in {name, "both"}:
                 measures += measure(folder, arguments, library)
-    print(table(measures))  # noqa: T201  # the report
+    print(tables(measures))  # noqa: T201  # the report
     if arguments.json is not None:
         plain = {each.name: getattr(arguments, each.name) for each in fields(arguments)}
         arguments.json.write_text(document(measures, {k: str(v) for k, v in plain.items()}))

@@ -36,6 +36,8 @@ class Measure:
     """Seconds of one call."""
     beside: float | None = None
     """Seconds of the same by the raw driver, or of what else it is held against."""
+    raw: float | None = None
+    """Seconds of the same by the raw driver, where `beside` is a peer's."""
     note: str = ""
 
     @property

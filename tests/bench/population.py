@@ -90,6 +90,10 @@ class Population:
             kind = rng.choice(kinds) if owner in self.mixed else KIND
             yield row_of(pks[owner], origin + at, words, rng, now, kind=kind)
 
+    def numbered(self) -> Iterator[Row]:
+        """The same rows for another database, each with the number of its scope as `scope_pk`."""
+        return self.rows([*range(self.small.stop)], utcnow())
+
 
 class Words:
     """Words as unevenly used as those of a language; each is its own stem."""

@@ -13,12 +13,24 @@ from datetime import UTC, datetime
 from tests.bench.bars import Measure
 
 HEADINGS = ("store", "what", "bar", "goal", "measured", "memkit", "beside", "")
+OF_PEERS = ("store", "peer", "bar", "memkit is faster", "memkit", "peer", "raw", "")
 
 
-def table(measures: Sequence[Measure]) -> str:
-    """Markdown, a line for each measure."""
-    rows = [_cells(each) for each in measures]
-    lines = [HEADINGS, tuple("---" for _ in HEADINGS), *rows]
+def tables(measures: Sequence[Measure]) -> str:
+    """Markdown: what has the raw driver beside it, then what has peers."""
+    own = [_cells(each) for each in measures if each.raw is None]
+    peers = [_of_peer(each, each.raw) for each in measures if each.raw is not None]
+    sorts = [(HEADINGS, own), (OF_PEERS, peers)]
+    return "\n\n".join(_table(headings, rows) for headings, rows in sorts if rows)
+
+
+def line_of(measure: Measure) -> str:
+    """The line of one measure."""
+    return tables([measure]).rpartition("\n")[2]
+
+
+def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [headings, tuple("---" for _ in headings), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
@@ -34,6 +46,23 @@ def _cells(measure: Measure) -> tuple[str, ...]:
         _seconds(measure.beside),
         "missed" if measure.missed else "",
     )
+
+
+def _of_peer(measure: Measure, raw: float) -> tuple[str, ...]:
+    return (
+        measure.store,
+        measure.what,
+        f"{measure.bar}{_unit(measure)}" if measure.bar else "",
+        f"{measure.value:.3g}{_unit(measure)}",
+        _of_raw(measure.memkit, raw),
+        _of_raw(measure.beside, raw),
+        _seconds(raw),
+        "missed" if measure.missed else "",
+    )
+
+
+def _of_raw(seconds: float | None, raw: float) -> str:
+    return "" if seconds is None else f"{_seconds(seconds)} ({seconds / raw:.3g}x)"
 
 
 def _unit(measure: Measure) -> str:
