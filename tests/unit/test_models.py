@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import time
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
@@ -305,6 +307,20 @@ def test_new_ids_are_version_7_and_in_order() -> None:
         assert UUID(each).version == 7
         assert UUID(each).variant == "specified in RFC 4122"
         assert str(UUID(each)) == each
+
+
+def test_new_ids_are_unique_across_a_fork() -> None:
+    """A child does not go on with what its parent would have drawn next."""
+    code = (
+        "import os\n"
+        "from memkit.models import new_id\n"
+        "new_id()\n"
+        "child = os.fork()\n"
+        "os.write(1, (new_id()[19:] + ' ').encode())\n"
+        "if child: os.waitpid(child, 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=30)
+    assert len(set(done.stdout.split())) == 2
 
 
 def test_new_ids_are_unique_across_threads() -> None:
