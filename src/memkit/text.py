@@ -132,7 +132,7 @@ def query_tokens(text: str, language: str = "english") -> tuple[str, ...]:
     Where there is nothing else, the function words are asked for. Of more than
     `QUERY_TOKENS` the longest stay, being the rarest as a rule; the order is that of `text`.
     """
-    words = _words(text)
+    words = dict.fromkeys(_words(text))
     frequent = _function_words(language)
     telling = [word for word in words if word not in frequent]
     tokens = tuple(dict.fromkeys(_tokens(telling or words, language)))
