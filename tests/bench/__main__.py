@@ -69,7 +69,7 @@ what is measured (--only NAME, as often as you like):
 
 examples:
   python -m tests.bench --items 20000 --store sqlite              half a minute
-  python -m tests.bench --items 1000000 --keep --json speed.json  what docs/speed.md shows
+  python -m tests.bench --items 1000000 --keep                    what docs/speed.md shows
   python -m tests.bench --peers --only inject --only big          beside other packages
   python -m tests.bench --only record --only consolidate          what fsync decides
 
@@ -88,7 +88,7 @@ class Arguments:
     only: tuple[str, ...]
     rounds: int
     peers: bool
-    json: Path | None
+    json: Path
     keep: bool
     strict: bool
 
@@ -111,7 +111,12 @@ def parsed() -> Arguments:
     parser.add_argument("--only", action="append", choices=NAMES, default=[], metavar="NAME")
     parser.add_argument("--rounds", type=int, default=7, help="in which subjects take turns")
     parser.add_argument("--peers", action="store_true", help="measure other packages, too")
-    parser.add_argument("--json", type=Path, help="write the figures there too")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=Path("speed.json"),
+        help="where the figures go, too; speed.json",
+    )
     parser.add_argument("--keep", action="store_true", help="keep the seeded stores for next time")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a bar is missed")
     given = vars(parser.parse_args())
@@ -258,9 +263,8 @@ def main() -> int:
             if arguments.store in {name, "both"}:
                 measures += measure(folder, arguments, library)
     print(tables(measures))  # noqa: T201  # the report
-    if arguments.json is not None:
-        plain = {each.name: getattr(arguments, each.name) for each in fields(arguments)}
-        arguments.json.write_text(document(measures, {k: str(v) for k, v in plain.items()}))
+    plain = {each.name: str(getattr(arguments, each.name)) for each in fields(arguments)}
+    arguments.json.write_text(document(measures, plain))
     missed = sum(each.missed for each in measures)
     told(f"{missed} bars missed; load {circumstances()['load']}")
     return 1 if missed and arguments.strict else 0
