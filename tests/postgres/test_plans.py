@@ -64,7 +64,9 @@ async def driver(
     yield driver
     await driver.aclose()
     # What was said is new again where plans of the other sort are asked for.
-    await connection.execute(f"DELETE FROM \"{crowd[1]}\".session WHERE name = 'own'")
+    own = f"""SELECT pk FROM "{crowd[1]}".session WHERE name = 'own'"""
+    await connection.execute(f'DELETE FROM "{crowd[1]}".episode WHERE session_pk IN ({own})')
+    await connection.execute(f'DELETE FROM "{crowd[1]}".session WHERE pk IN ({own})')
     await connection.close()
 
 
