@@ -12,7 +12,7 @@ import pytest
 
 from memkit.errors import StoreCorrupt, StoreError, StoreUnavailable
 from memkit.models import Changes
-from memkit.testing.values import HERE, an_episode, an_item
+from memkit.testing.values import HERE, MINUTE, NOW, an_episode, an_item
 from memkit_backends.relational.driver import Transaction
 from memkit_backends.sqlite import open_store
 from memkit_backends.sqlite.store import SQLiteStore
@@ -56,6 +56,14 @@ async def test_a_row_that_makes_no_sense_is_damage(path: Path, statement: str, u
     store = await damaged(path, statement)
     with pytest.raises(StoreCorrupt):
         await use(store)
+    await store.aclose()
+
+
+async def test_pending_episodes_of_no_session_are_damage(path: Path) -> None:
+    """A scope in which there is always something due and nothing to take is not looked at for ever."""
+    store = await damaged(path, "DELETE FROM session")
+    with pytest.raises(StoreCorrupt, match="in no session"):
+        await store.claim(now=NOW, budget=1_000, lease=MINUTE)
     await store.aclose()
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from memkit.contracts import MOST_CLAIMED
 from memkit.decay import microseconds
+from memkit.errors import StoreCorrupt
 from memkit.models import Claim, Episode, Scope, new_id
 from memkit_backends.relational import jobs
 from memkit_backends.relational.driver import Transaction, Value
@@ -129,9 +130,13 @@ class Claims(Noun):
         """The scope, locked, and what is taken of it."""
         # A late worker may settle between what a statement sees and the row it locks: then the
         # scope is ours with nothing left in it, and the next look no longer finds it.
+        emptied = set[int]()
         while (owner := await self._owner(scope, terms, tx)) is not None:
             if taken := await self._taken(tx, owner, terms):
                 return owner, taken
+            if owner.pk in emptied:
+                raise StoreCorrupt("episodes are pending in no session; restore from a backup")
+            emptied.add(owner.pk)
         return None
 
     async def _owner(self, scope: Scope | None, terms: Terms, tx: Transaction) -> _Owner | None:
