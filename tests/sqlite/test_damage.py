@@ -60,7 +60,7 @@ async def test_a_row_that_makes_no_sense_is_damage(path: Path, statement: str, u
 
 
 async def test_pending_episodes_of_no_session_are_damage(path: Path) -> None:
-    """A scope in which there is always something due and nothing to take is not looked at for ever."""
+    """A scope with something due and nothing to take is not looked at for ever."""
     store = await damaged(path, "DELETE FROM session")
     with pytest.raises(StoreCorrupt, match="in no session"):
         await store.claim(now=NOW, budget=1_000, lease=MINUTE)
