@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 LOG_BYTES = 64 * 1024 * 1024
 """To what size the write-ahead log is cut back after it was reset."""
 
-LOG_PAGES = 4000
-"""After so many pages the log is folded in: 16 MiB, which takes as long as the usual 4 at a time
-and is four times as rare. The pages that every commit writes anew are then copied once."""
+LOG_PAGES = 2000
+"""After so many pages the log is folded in: 8 MiB, so that no writer waits a tenth of a second
+for it even where the pages lie far apart, and half as often as by default. The pages that every commit writes anew are then copied once."""
 
 CACHE_KIBIBYTES = 16 * 1024
 STATEMENTS = 256
