@@ -23,7 +23,8 @@ LOG_BYTES = 64 * 1024 * 1024
 
 LOG_PAGES = 2000
 """After so many pages the log is folded in: 8 MiB, so that no writer waits a tenth of a second
-for it even where the pages lie far apart, and half as often as by default. The pages that every commit writes anew are then copied once."""
+for it even where the pages lie far apart, and half as often as by default. The pages that every
+commit writes anew are then copied once."""
 
 CACHE_KIBIBYTES = 16 * 1024
 STATEMENTS = 256
