@@ -110,10 +110,8 @@ class _Opening:
 
     async def store(self, ready: Store | Written | None) -> Store:
         store = await self.part(self.plugins.registry.stores, self.config.store, ready)
-        wanted = self.config.migrate and getattr(store, "auto_migrate", True)
-        if store is not ready and wanted and isinstance(store, Maintains):
-            with suppress(StoreReadOnly):  # what may only be read is read as it is
-                await store.migrate()
+        if store is not ready and isinstance(store, Maintains):
+            await upgrade(store, self.config)
         return store
 
     async def redactor(self, ready: Redactor | Written | None) -> Redactor | None:
@@ -121,6 +119,13 @@ class _Opening:
         if named.use == NO_REDACTION and (ready is None or isinstance(ready, _WRITTEN)):
             return None
         return await self.part(self.plugins.registry.redactors, named, ready)
+
+
+async def upgrade(store: Maintains, config: Config) -> None:
+    """Bring the schema up to date, unless configuration or store leave that to operators."""
+    if config.migrate and getattr(store, "auto_migrate", True):
+        with suppress(StoreReadOnly):  # what may only be read is read as it is
+            await store.migrate()
 
 
 _NEEDED = {  # the least of each contract; a wrapper may answer for the rest at run time

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from memkit.app import upgrade
+from memkit.cli.words import scope_options
 from memkit.config import Config, ScopeRules, load
 from memkit.config.secrets import mask_url
 from memkit.contracts import Maintains
-from memkit.errors import InvalidInput, ScopeError, StoreReadOnly, StoreUnavailable
+from memkit.errors import InvalidInput, ScopeError, StoreUnavailable
 from memkit.memory import Memory
 from memkit.models import Scope
 from memkit.sync import SyncMemory, open_memory_sync
-
-_OPTIONS = {"user_id": "--user", "agent_id": "--agent", "workflow_id": "--workflow"}
 
 
 def configured(config: Path | None, store: str | None) -> Config:
@@ -63,9 +63,8 @@ async def _made(memory: Memory, settings: Config, *, makes: bool) -> None:
         raise StoreUnavailable(
             f"there is no store at {place(settings)} yet; record something, or see --store"
         )
-    if planned.applied and settings.migrate and getattr(store, "auto_migrate", True):
-        with suppress(StoreReadOnly):  # what may only be read is read as it is
-            await store.migrate()
+    if planned.applied:
+        await upgrade(store, settings)
 
 
 def place(settings: Config) -> str:
@@ -79,12 +78,9 @@ def _insist(rules: ScopeRules, whose: Scope, *, reads: bool) -> None:
     projections = (rules.read if reads else None) or (rules.write,)
     if rules.allow_unscoped or not all(whose.project(each).is_unset for each in projections):
         return
-    everybody = Scope(*("x" for _ in _OPTIONS))
-    named = [
-        option
-        for field, option in _OPTIONS.items()
-        if any(getattr(everybody.project(each), field) for each in projections)
-    ]
+    whole = Scope("-", "-", "-")
+    counting = {option for each in projections for option in scope_options(whole.project(each))}
+    named = [option for option in scope_options(whole) if option in counting]
     raise ScopeError(f"whose memory? say so with {' or '.join(named)}")
 
 

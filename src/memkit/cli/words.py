@@ -17,10 +17,17 @@ def safe(text: str) -> str:
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
 
 
+def scope_options(scope: Scope) -> dict[str, str]:
+    """What of a scope is set, by the option that says it."""
+    named = {"--user": scope.user_id, "--agent": scope.agent_id, "--workflow": scope.workflow_id}
+    return {option: value for option, value in named.items() if value is not None}
+
+
 def scope_words(scope: Scope) -> str:
     """A scope as its options: `--user alice --agent coder`."""
-    named = {"--user": scope.user_id, "--agent": scope.agent_id, "--workflow": scope.workflow_id}
-    return " ".join(f"{option} {value}" for option, value in named.items() if value) or "(unset)"
+    return " ".join(f"{option} {value}" for option, value in scope_options(scope).items()) or (
+        "(unset)"
+    )
 
 
 def rounded(found: Iterable[Recalled]) -> list[Recalled]:

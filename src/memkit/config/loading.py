@@ -26,7 +26,7 @@ FILES = ("memkit.toml", "pyproject.toml")
 Source = Config | str | os.PathLike[str] | None
 
 _PARTS = frozenset({"store", "extractor", "scheduler", "redactor"})
-RHYTHM = SchedulerPart.model_fields.keys() - Part.model_fields.keys()
+_RHYTHM = SchedulerPart.model_fields.keys() - Part.model_fields.keys()
 """What memkit itself reads in a part's table, whichever part it is."""
 _PLACES = frozenset({"url", "path", "pool"})
 """Names of one thing: where a store is. Who states one of them has stated it."""
@@ -159,7 +159,7 @@ def _part_over(below: object, above: object) -> object:
     dropped: AbstractSet[object] = frozenset()
     if {"use"} <= below.keys() & above.keys() and below["use"] != above["use"]:
         # The settings of the one are not the other's; the rhythm is every scheduler's.
-        dropped = below.keys() - RHYTHM
+        dropped = below.keys() - _RHYTHM
     elif _PLACES & above.keys():
         dropped = _PLACES
     return _over({name: below[name] for name in below if name not in dropped}, above)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,7 +12,7 @@ from typing import TypeVar
 import anyio
 
 from memkit.config import Config
-from memkit.contracts import Clock, Extractor, Ledger, Store
+from memkit.contracts import Clock, Ledger
 from memkit.errors import (
     ExtractionError,
     Forgotten,
@@ -24,7 +24,6 @@ from memkit.errors import (
 )
 from memkit.memory.learning import Learning
 from memkit.models import Claim, ConsolidationJob, Released, Scope, SettleOutcome
-from memkit.reconcile import Rules
 
 logger = logging.getLogger(__name__)
 
@@ -39,13 +38,10 @@ _SETTLE_TRIES = 3
 class Consolidation:
     """Consolidation of one store, which is its own ledger."""
 
-    store: Store
     ledger: Ledger
-    extractor: Extractor
+    learning: Learning
     config: Config
-    rules: Rules
     clock: Clock
-    random: Callable[[], float]
 
     async def run(self, scope: Scope | None, *, debounced: bool) -> list[ConsolidationJob]:
         """Settle everything that is due, in one scope or in all; the jobs it took.
@@ -92,13 +88,12 @@ class Consolidation:
     async def _carried_out(self, claim: Claim) -> ConsolidationJob:
         """The job that `claim` came to. Whatever ends it early, the claim is not kept."""
         try:
-            learning = self._learning
-            outcome = await self._while_held(claim, learning.outcome(claim))
+            outcome = await self._while_held(claim, self.learning.outcome(claim))
             try:
                 job = await self._settled(claim, outcome)
             except InvalidInput:
                 # The store cannot keep what was decided: no other scope's business.
-                failure = learning.failed(claim, ExtractionError("invalid"))
+                failure = self.learning.failed(claim, ExtractionError("invalid"))
                 job = await self._settled(claim, failure)
         except (LeaseLost, Forgotten) as exc:
             reason = "lease_lost" if isinstance(exc, LeaseLost) else "forgotten"
@@ -115,18 +110,6 @@ class Consolidation:
             *(len(job.episode_ids), job.added, job.updated, job.reinforced, job.removed),
         )
         return job
-
-    @property
-    def _learning(self) -> Learning:
-        return Learning(
-            store=self.store,
-            ledger=self.ledger,
-            extractor=self.extractor,
-            config=self.config,
-            rules=self.rules,
-            clock=self.clock,
-            random=self.random,
-        )
 
     async def _while_held(self, claim: Claim, work: Awaitable[Result]) -> Result:
         """What `work` returns, the lease being renewed meanwhile; it ends if the claim is lost."""

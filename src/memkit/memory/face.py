@@ -284,8 +284,10 @@ class Memory(Lifecycle):
 def _unmade(planned: Migrated) -> Finding | None:
     if not planned.applied:
         return None
-    there = f"the store has schema {planned.found} of {planned.now}"
-    there, verb = (there, "mends that") if planned.found else ("there is no store yet", "makes it")
+    if planned.found:
+        there, verb = f"the store has schema {planned.found} of {planned.now}", "mends that"
+    else:
+        there, verb = "there is no store yet", "makes it"
     advice = f"`memkit migrate` {verb}, as opening a memory does unless migrate = false"
     return Finding(level="warning", code="schema-behind", message=f"{there}; {advice}")
 

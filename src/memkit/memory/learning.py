@@ -45,7 +45,7 @@ from memkit.text import query_tokens
 
 logger = logging.getLogger(__name__)
 
-HOST_ERRORS = (Closed, ConfigError, CapabilityError, Forked, PluginError, WrongLoop)
+_HOST_ERRORS = (Closed, ConfigError, CapabilityError, Forked, PluginError, WrongLoop)
 """What an extractor raises that no other episode and no later try would mend."""
 _RELATED_CANDIDATES = 200
 _AT_ONCE = 100  # proposals, about 20 ms
@@ -153,7 +153,7 @@ class Learning:
             return validate(extraction, request, longest=longest)
         except TimeoutError:
             raise ExtractionError("timeout", f"no answer within {deadline:g} s") from None
-        except (ExtractionError, *HOST_ERRORS):
+        except (ExtractionError, *_HOST_ERRORS):
             raise
         except asyncio.CancelledError:
             task = asyncio.current_task()

@@ -17,6 +17,7 @@ from memkit.hookspecs import Event
 from memkit.memory import arguments
 from memkit.memory.consolidation import Consolidation
 from memkit.memory.editing import Editing
+from memkit.memory.learning import Learning
 from memkit.memory.recall import MOST, Request, recall
 from memkit.memory.recording import Recorded, Recording, Said
 from memkit.memory.retention import Retention
@@ -176,14 +177,18 @@ class Lifecycle:
 
     async def _consolidate(self, home: Scope | None, *, debounced: bool) -> list[ConsolidationJob]:
         with self._stage("consolidate", home) as counts:
-            consolidation = Consolidation(
+            ledger, config, clock = self._ledger, self.config, self.clock
+            learning = Learning(
                 store=self.store,
-                ledger=self._ledger,
+                ledger=ledger,
                 extractor=self.extractor,
-                config=self.config,
+                config=config,
                 rules=self._rules,
-                clock=self.clock,
+                clock=clock,
                 random=self._jitter,
+            )
+            consolidation = Consolidation(
+                ledger=ledger, learning=learning, config=config, clock=clock
             )
             jobs = await consolidation.run(home, debounced=debounced)
             counts |= {"jobs": len(jobs), "failed": sum(job.error is not None for job in jobs)}
