@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from memkit import Candidates, InvalidInput, Memory, Query, Scope, StoreUnavailable, open_memory
+from memkit import (
+    Candidates,
+    InvalidInput,
+    Memory,
+    Query,
+    Scope,
+    StoreUnavailable,
+    WorkingMemory,
+    open_memory,
+)
 from memkit.inmemory import InMemoryStore
 from memkit.testing.clock import ManualClock
 
@@ -44,6 +54,15 @@ async def test_a_call_may_bound_itself(memory: Memory) -> None:
     assert 0 < len(short.items) < 5
     words = await memory.inject(SCOPE, token_budget=60, count_tokens=lambda text: len(text.split()))
     assert len(words.render().split()) <= 60
+
+
+async def test_a_copy_renders_its_own_items(memory: Memory) -> None:
+    """What a host leaves out of an answer is not shown to the model, and the rest is."""
+    await fill(memory)
+    found = await memory.inject(SCOPE)
+    assert found.render() == WorkingMemory(items=found.items).render()
+    fewer = replace(found, items=found.items[:2])
+    assert fewer.render() == WorkingMemory(items=found.items[:2]).render()
 
 
 async def test_the_configured_bounds_hold(store_url: str, clock: ManualClock) -> None:

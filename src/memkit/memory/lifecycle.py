@@ -24,7 +24,6 @@ from memkit.memory.retention import Retention
 from memkit.models import ConsolidationJob, Kind, Purged, Scope, WorkingMemory, utcnow
 from memkit.ranking import fit
 from memkit.reconcile import Rules
-from memkit.render import block
 from memkit.text import estimate_tokens
 
 if TYPE_CHECKING:
@@ -109,9 +108,7 @@ class Lifecycle:
             found, late = await recall(self.store, request, now=self.clock())
             shown = fit(found, budget=budget, count_tokens=count_tokens or estimate_tokens)
             counts |= {"items": len(shown), "degraded": late}
-        return WorkingMemory(
-            items=tuple([item for item, _ in shown]), degraded=late, block=block(shown)
-        )
+        return WorkingMemory.of(shown, degraded=late)
 
     async def record(
         self,

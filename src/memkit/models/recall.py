@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Self
 
 from memkit.models.item import Kind, Origin
-from memkit.render import render
+from memkit.render import block, render
 
 
 @dataclass(slots=True, kw_only=True)  # frozen, making it would take three times as long
@@ -38,8 +40,15 @@ class WorkingMemory:
 
     items: tuple[Recalled, ...] = ()
     degraded: bool = False
-    block: str = field(default="", repr=False, compare=False)
-    """What `render` gives, where it was worked out already."""
+    _block: str = field(default="", init=False, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, shown: Sequence[tuple[Recalled, str]], *, degraded: bool) -> Self:
+        """Of items and their lines, which are then not worked out once more."""
+        memory = cls(items=tuple([item for item, _ in shown]), degraded=degraded)
+        # Not a parameter: a copy with other items has to render those.
+        object.__setattr__(memory, "_block", block(shown))
+        return memory
 
     @property
     def has_untrusted(self) -> bool:
@@ -51,4 +60,4 @@ class WorkingMemory:
 
         One line per item, escaped; see `memkit.render`.
         """
-        return self.block or render(self.items)
+        return self._block or render(self.items)
