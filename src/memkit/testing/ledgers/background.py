@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memkit.models import Changes, Episode
+from memkit.models import Changes
 from memkit.testing.around import LedgerStore
 from memkit.testing.ledgers.suite import LedgerSuite, a_claim, completed
 from memkit.testing.reading import everything
@@ -66,7 +66,7 @@ class BackgroundRules(LedgerSuite):
         await store.apply(HERE, Changes(add=(odd, oslo, gone, faded, tea)))
         yours = an_item("Lives in Oslo", scope=THERE, sources=[a_source(away)])
         await store.apply(THERE, Changes(add=(yours,)))
-        await self.read(store)
+        await self.settle_all(store)
         new = an_episode("We moved", "And I like it", keys=["m-1", "m-3"], at=NOW + MINUTE)
         await store.append([new], revise=True)
         claim = await self.claimed(store, now=NOW + DAY)
@@ -81,10 +81,7 @@ class BackgroundRules(LedgerSuite):
         claim = await self.claimed(store)
         assert (await store.background(claim, a_query(), checksum="c-1")).items == ()
 
-    async def read(self, store: LedgerStore) -> list[Episode]:
-        """Settle all that is due; what it was."""
-        told: list[Episode] = []
+    async def settle_all(self, store: LedgerStore) -> None:
+        """Read all that is due to the end."""
         while (claim := await self.offered(store, None)) is not None:
-            told += claim.episodes
             await store.settle(claim, completed(checksum=claim.job_id), now=NOW)
-        return told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memkit.contracts import MOST_CLAIMED
 from memkit.models import Episodes, Failed
 from memkit.testing.around import LedgerStore
 from memkit.testing.ledgers.suite import PLENTY, LedgerSuite, completed, ids
@@ -65,6 +66,16 @@ class ClaimingRules(LedgerSuite):
         await store.append(episodes)
         claim = await self.claimed(store, budget=80, now=NOW + DAY)
         assert ids(claim) == [each.id for each in episodes[:2]]
+
+    async def test_small_episodes_are_claimed_in_parts(self, store: LedgerStore) -> None:
+        """However many would fit, a claim takes `MOST_CLAIMED`, and the next one the rest."""
+        most = [an_episode(str(n), at=NOW + n * MINUTE, tokens=1) for n in range(MOST_CLAIMED)]
+        last = an_episode("last", at=NOW + MOST_CLAIMED * MINUTE, tokens=1)
+        await store.append([*most, last])
+        claim = await self.claimed(store, now=NOW + DAY)
+        assert ids(claim) == [each.id for each in most]
+        await store.settle(claim, completed(), now=NOW)
+        assert ids(await self.claimed(store, now=NOW + DAY)) == [last.id]
 
     async def test_a_budget_never_starves_an_episode(self, store: LedgerStore) -> None:
         """One episode is taken though it alone is larger than the budget."""

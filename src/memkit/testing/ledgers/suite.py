@@ -9,7 +9,6 @@ from memkit.models import (
     Changes,
     Claim,
     Completed,
-    Episode,
     MemoryItem,
     Query,
     Scope,
@@ -61,12 +60,12 @@ def ids(claim: Claim) -> list[str]:
     return [each.id for each in claim.episodes]
 
 
-def a_claim(*episodes: Episode, scope: Scope = HERE) -> Claim:
+def a_claim(scope: Scope = HERE) -> Claim:
     """A claim that nobody made: enough to ask for its background."""
-    return Claim(job_id=new_id(), scope=scope, fence=0, epoch=0, attempts=1, episodes=episodes)
+    return Claim(job_id=new_id(), scope=scope, fence=0, epoch=0, attempts=1, episodes=())
 
 
 async def was_settled(store: Ledger, scope: Scope, checksum: str) -> bool:
     """Whether this input of `scope` was read to the end before."""
     query = Query(scopes=(scope,), now=NOW)
-    return (await store.background(a_claim(scope=scope), query, checksum=checksum)).settled
+    return (await store.background(a_claim(scope), query, checksum=checksum)).settled

@@ -108,7 +108,7 @@ class Reading(Working):
             super().teardown()
 
     def look(self) -> None:
-        """All that either can be asked for, of every scope that was used and one that looks alike.
+        """All that a store can be asked for, of every scope that was used and one that looks alike.
 
         A call finds nothing where nothing was ever put, so each is made only where it may.
         """

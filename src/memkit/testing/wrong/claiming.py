@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Unpack
 
-from memkit.contracts import What
+from memkit.contracts import MOST_CLAIMED, What
 from memkit.errors import StoreUnavailable
 from memkit.inmemory.pages import Span
 from memkit.inmemory.state import EpisodeRow
 from memkit.models import Claim, ConsolidationJob, Episode, Page, Scope
+from memkit.testing.reading import all_episodes
 from memkit.testing.wrong.store import Row, Terms, Wrong
 
 
@@ -78,6 +79,20 @@ class OverrunsTheBudget(Wrong):
         """Half as much again."""
         terms["budget"] += terms["budget"] // 2
         return await super().claim(scope, **terms)
+
+
+class CountsTokensAlone(Wrong):
+    """Takes as many small episodes as there are."""
+
+    breaks = "test_small_episodes_are_claimed_in_parts"
+
+    async def claim(self, scope: Scope | None = None, **terms: Unpack[Terms]) -> Claim | None:
+        """All of them at once."""
+        claim = await super().claim(scope, **terms)
+        if claim is None or len(claim.episodes) < MOST_CLAIMED:
+            return claim
+        everything = tuple(await all_episodes(self, claim.scope))
+        return claim.model_copy(update={"episodes": everything})
 
 
 class StarvesTheLarge(Wrong):
