@@ -37,7 +37,9 @@ async def open_deferred(location: str) -> GateStore:
     """A store on that writer."""
     connector = Connector(Options(path=file_of(location)))
     writer = DeferredWriter(connector.writer, None)
-    return SQLiteStore(await SqliteDriver.open(writer, [Reader(connector.reader)]), connector)
+    driver = SqliteDriver(writer, [Reader(connector.reader)])
+    await driver.connect()
+    return SQLiteStore(driver, connector)
 
 
 async def write(store: GateStore, process: int, number: int) -> None:

@@ -242,6 +242,11 @@ def run(n: int, seed: int, bug: str | None) -> Verdict:
             child = Child.fork(lambda report, work=work: asyncio.run(work(report)))
             child.ended(seconds=60)
             verdicts.append(judged(location, trial, child.said))
+    return summed(verdicts, disks=disks)
+
+
+def summed(verdicts: Sequence[Verdict], **facts: int | str) -> Verdict:
+    """The verdict on all rounds. If nothing was acknowledged, they have shown nothing."""
     kept = sum(int(each.facts["acknowledged"]) for each in verdicts)
     return Verdict(
         lost=sum(each.lost for each in verdicts),
@@ -249,7 +254,7 @@ def run(n: int, seed: int, bug: str | None) -> Verdict:
         failed=sum(each.failed for each in verdicts) + (not kept),
         facts={
             "rounds": len(verdicts),
-            "disks": disks,
+            **facts,
             "acknowledged": kept,
             "first": next((each.facts["first"] for each in verdicts if each.failed), ""),
         },

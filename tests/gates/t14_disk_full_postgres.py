@@ -30,6 +30,7 @@ from tests.gates.t14_disk_full import (
     is_refusal,
     looked_through,
     record,
+    summed,
     told,
 )
 from tests.gates.telling import QUICK, Retelling
@@ -228,18 +229,7 @@ def run(n: int, seed: int, bug: str | None) -> Verdict:
                 asyncio.run(life.lived(location, bug=bool(bug)))
                 verdicts.append(judged(location, trial, life.said))
     refused = Counter(str(each.facts["refused"]) for each in verdicts)
-    kept = sum(int(each.facts["acknowledged"]) for each in verdicts)
-    return Verdict(
-        lost=sum(each.lost for each in verdicts),
-        doubled=sum(each.doubled for each in verdicts),
-        failed=sum(each.failed for each in verdicts) + (not kept),
-        facts={
-            "rounds": len(verdicts),
-            "refused": repr(dict(refused)),
-            "acknowledged": kept,
-            "first": next((each.facts["first"] for each in verdicts if each.failed), ""),
-        },
-    )
+    return summed(verdicts, refused=repr(dict(refused)))
 
 
 GATES = [

@@ -27,8 +27,6 @@ from memkit_backends.relational.jobs import JOB, columns_of, job_of
 from memkit_backends.relational.noun import Noun
 from memkit_backends.relational.scopes import Held
 
-NOTHING = Applied()
-
 
 class Settling(Noun):
     """`Ledger.renew` and `Ledger.settle`."""
@@ -76,7 +74,7 @@ class Settling(Noun):
             raise LeaseLost(claim.job_id)
         if isinstance(outcome, Released):
             return await self._release(tx, claim, job, held, now)
-        applied = NOTHING
+        applied = Applied()
         if isinstance(outcome, Completed):
             applied = await carry_out(tx, self._dialect, held.pk, outcome.changes)
         await self._mark(tx, job, outcome)

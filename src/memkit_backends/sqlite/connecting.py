@@ -30,8 +30,7 @@ CACHE_KIBIBYTES = 16 * 1024
 STATEMENTS = 256
 """Prepared statements that a connection keeps."""
 
-
-ABSENT = "there is no store yet, and it was not to be made; `memkit migrate` makes it"
+_ABSENT = "there is no store yet, and it was not to be made; `memkit migrate` makes it"
 
 
 class Connector:
@@ -61,7 +60,7 @@ class Connector:
         if self._options.auto_migrate:
             self.make()
         elif not self.is_made():
-            raise StoreUnavailable(ABSENT)
+            raise StoreUnavailable(_ABSENT)
         self._path = self._whole(self._options.path)
         files.refuse_unwritable(self._path)
         return self._settled(str(self._path))

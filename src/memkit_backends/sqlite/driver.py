@@ -13,7 +13,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from memkit.errors import Closed, Forked, StoreReadOnly
 from memkit_backends.relational.driver import Work
@@ -31,7 +31,7 @@ class SqliteDriver:
     """`relational.driver.Driver` over threads that own a connection each.
 
     Without readers the writer reads too: a database in memory is one connection. Without a
-    writer the store is read-only. A driver that was not opened opens at its first call.
+    writer the store is read-only. One that was not told to connect does so at its first call.
     """
 
     def __init__(self, writer: Writer | None, readers: Sequence[Reader]) -> None:
@@ -44,15 +44,8 @@ class SqliteDriver:
         self._is_closed = False
         self._abandon = weakref.finalize(self, _abandon, self._pid, self._threads)
 
-    @classmethod
-    async def open(cls, writer: Writer | None, readers: Sequence[Reader]) -> Self:
-        """The driver with its threads at work, or what connecting raised."""
-        driver = cls(writer, readers)
-        await driver.connect()
-        return driver
-
     async def connect(self) -> None:
-        """Start the threads, once; readers connect when the writer has."""
+        """Start the threads, once, or raise why not; readers connect when the writer has."""
         async with self._opening:
             if self._threads:
                 return
