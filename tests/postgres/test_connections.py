@@ -25,7 +25,7 @@ from memkit.testing.values import HERE, a_query, an_episode, an_item
 from memkit_backends.postgres import open_store
 from memkit_backends.postgres.store import PostgresStore
 from memkit_backends.relational.driver import Transaction
-from tests.postgres.server import ask, tell
+from tests.postgres.server import ask, tell, with_settings
 
 pytestmark = pytest.mark.anyio
 
@@ -226,6 +226,18 @@ async def test_no_failure_shows_the_password(
         shown += [str(cause), repr(cause)]
         cause = cause.__cause__
     assert not any(password in each for each in shown)
+
+
+@pytest.mark.parametrize(
+    "option", ["no_such_setting=1", "statement_timeout=soon", "max_connections=7"]
+)
+async def test_a_setting_that_the_server_refuses_is_a_matter_of_configuration(
+    url: str, schema: str, option: str
+) -> None:
+    """What stands wrong in a URL is not taken for damaged tables or a bad value of the caller."""
+    location = with_settings(url, options=f"-c%20{option.replace('=', '%3D')}")
+    with pytest.raises(ConfigError, match="setting in the URL"):
+        await open_store(location, schema=schema)
 
 
 async def test_a_role_that_is_not_let_in_is_a_matter_of_configuration(url: str) -> None:

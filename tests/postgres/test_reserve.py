@@ -99,3 +99,15 @@ async def test_closing_gives_up_what_is_at_hand(url: str, schema: str) -> None:
                 "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'closes'"
             )
     await connection.close()
+
+
+async def test_closing_waits_for_no_connection_that_is_given_back_meanwhile(
+    url: str, schema: str
+) -> None:
+    """A call that ends while the store closes gives its connection to the pool, which waits."""
+    store = await open_store(url, schema=schema, deadline=20)
+    call = asyncio.create_task(store.stats())
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        await store.aclose()
+    await call

@@ -175,6 +175,8 @@ class PostgresDriver:
         self._is_closed = True
         if not self._is_ours:
             return
+        # The pool waits for each of its connections, those of calls that still run among them.
+        self._reserve.close()
         try:
             async with asyncio.timeout(self._options.deadline):
                 while (connection := self._reserve.take()) is not None:

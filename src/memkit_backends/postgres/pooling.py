@@ -13,6 +13,13 @@ from memkit_backends.postgres.reserve import IDLE
 STATEMENTS = 256
 """Prepared statements that a connection keeps."""
 
+_REFUSED = (
+    asyncpg.UndefinedObjectError,
+    asyncpg.InvalidParameterValueError,
+    asyncpg.CantChangeRuntimeParamError,
+)
+"""How a connection fails to begin whose `options` are not the server's."""
+
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg ships no types
     """Given back as it was taken: memkit sets nothing in a session, so nothing is reset.
@@ -47,6 +54,10 @@ async def opened_pool(options: Options) -> Pool:
     except (asyncpg.ClientConfigurationError, ValueError):
         # What it says may quote the URL, and so the password.
         raise ConfigError("the URL of the postgres store cannot be read") from None
+    except _REFUSED as exc:
+        raise ConfigError(
+            f"the server refuses a setting in the URL, or its value ({exc.sqlstate})"
+        ) from hushed(exc)
     except TimeoutError as exc:
         raise StoreUnavailable("the server did not answer in time") from exc
     except CAUGHT as exc:

@@ -62,6 +62,10 @@ class Reserve:
             self._sweep = loop.call_later(self._idle, self._swept, loop)
         return True
 
+    def close(self) -> None:
+        """Keep nothing any more: what is given back from now on goes to the pool."""
+        self._keeps = False
+
     def drop(self) -> None:
         """Close all that are at hand."""
         self._kept, dropped = [], self._kept
