@@ -131,3 +131,22 @@ def test_mappings_are_remembered_within_bounds() -> None:
         Message.model_validate(each).digest for each in said
     ]
     assert len(seeing._said) <= 10
+
+
+class AnyCase(str):
+    """Text whose hash is that of other text."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        """The same in lower case."""
+        return hash(self.lower())
+
+
+def test_text_is_known_by_what_it_says_not_by_its_own_hash() -> None:
+    """A subclass of text with a hash of its own is not taken for another message."""
+    seeing = recognition()
+    [shouted] = seeing.see([{"role": "user", "content": AnyCase("YES")}])
+    [said] = seeing.see([{"role": "user", "content": "yes"}])
+    assert shouted.digest == a_message("YES").digest
+    assert said.digest == a_message("yes").digest

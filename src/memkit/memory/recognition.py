@@ -12,6 +12,7 @@ from memkit.models import Message, TextBlock
 
 _REMEMBERED = 20_000
 """How many are known by what they say; then all of them are looked at anew."""
+_PLAIN = frozenset({str, datetime, type(None)})
 
 
 class Seen(NamedTuple):
@@ -84,7 +85,8 @@ def _mark(given: Said) -> int | None:
         ]
         is_text = len(texts) == len(given.content)
         return hash((given.role, given.name, given.key, *texts)) if is_text else None
-    try:
-        return hash((*given, *given.values())) if isinstance(given, dict) else None
-    except TypeError:
+    if not isinstance(given, dict):
         return None
+    parts = (*given, *given.values())
+    # A subclass of text may have another hash than that of what it says.
+    return hash(parts) if _PLAIN.issuperset(map(type, parts)) else None
