@@ -72,7 +72,7 @@ class MemoryItem(Model):
     model: str | None = None
     key: str | None = None
     value: JsonValue = None
-    metadata: dict[str, JsonValue] = {}
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
     tokens: str = ""
 
     @field_validator("key", mode="before")

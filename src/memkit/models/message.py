@@ -23,7 +23,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 class Block(Model):
     """One piece of a message. `extra` keeps what a framework said and memkit has no word for."""
 
-    extra: dict[str, JsonValue] = {}
+    extra: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class TextBlock(Block):
@@ -86,7 +86,7 @@ class Message(Model):
     key: str | None = None
     time: AwareDatetime | None = None
     name: str | None = None
-    metadata: dict[str, JsonValue] = {}
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
     @field_validator("content", mode="before")
     @classmethod
@@ -145,11 +145,11 @@ def only_text(message: Message) -> str | None:
     return None
 
 
-def spoken(role: Role, text: str, time: datetime | None) -> Message:
-    """A message of one text and nothing else."""
+def spoken(role: Role, text: str, time: datetime | None, key: str | None = None) -> Message:
+    """A message of one text, by nobody in particular."""
     block = unchecked(TextBlock, extra={}, type="text", text=text)
     return unchecked(
-        Message, role=role, content=(block,), key=None, time=time, name=None, metadata={}
+        Message, role=role, content=(block,), key=key, time=time, name=None, metadata={}
     )
 
 

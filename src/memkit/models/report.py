@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from memkit.models.base import Model
 
@@ -72,8 +72,8 @@ class Stats(Model):
     """Counts. `policies` counts items by decay policy, `kinds` by kind, both live or not."""
 
     items: int = 0
-    kinds: dict[str, int] = {}
-    policies: dict[str, int] = {}
+    kinds: dict[str, int] = Field(default_factory=dict)
+    policies: dict[str, int] = Field(default_factory=dict)
     superseded: int = 0
     quarantined: int = 0
     pinned: int = 0

@@ -88,7 +88,7 @@ class SqliteTransaction:
 
 def _adapted(parameters: Parameters) -> Mapping[str, Value]:
     """The parameters as SQLite takes them: a list is its JSON."""
-    if not any(type(value) is list for value in parameters.values()):
+    if list not in map(type, parameters.values()):
         return parameters
     return {
         name: json.dumps(value) if isinstance(value, list) else value
