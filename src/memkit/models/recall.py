@@ -13,7 +13,8 @@ from memkit.render import block, render
 
 @dataclass(slots=True, kw_only=True)  # frozen, making it would take three times as long
 class Recalled:
-    """One injected item, narrow and cheap.
+    """One injected item, narrow and cheap. A copy: to change it changes no memory, and no block
+    that was rendered.
 
     `importance` is as of now. `score` is absolute, 0..1: how much of the query it answers,
     or its importance where there was no query. `source` names the first message it came from
