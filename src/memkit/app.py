@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
@@ -124,8 +124,12 @@ class _Opening:
 async def upgrade(store: Maintains, config: Config) -> None:
     """Bring the schema up to date, unless configuration or store leave that to operators."""
     if config.migrate and getattr(store, "auto_migrate", True):
-        with suppress(StoreReadOnly):  # what may only be read is read as it is
+        try:
             await store.migrate()
+        except StoreReadOnly:
+            # What may only be read is read as it is, if it is there.
+            if not (await store.migrate(dry_run=True)).found:
+                raise
 
 
 _NEEDED = {  # the least of each contract; a wrapper may answer for the rest at run time

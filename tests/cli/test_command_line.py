@@ -146,6 +146,12 @@ def test_a_path_is_no_url(memkit: Call, command: str) -> None:
     assert "for this file write sqlite:///data/memory.db" in result.stderr
 
 
+def test_a_path_is_told_as_a_url_that_leads_to_it(memkit: Call) -> None:
+    """What a URL takes for settings or an escape is written as it has to be."""
+    result = memkit("stats", "--store", "data/100%41 #1?.db")
+    assert "write sqlite:///data/100%2541 %231%3F.db" in result.stderr
+
+
 def test_a_part_that_is_none_is_told_from_those_of_its_sort(memkit: Call) -> None:
     """A store that nobody offers is not answered with the names of schedulers."""
     result = memkit("stats", "--store", "nosuch://x")

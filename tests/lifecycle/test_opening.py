@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -23,11 +24,14 @@ from memkit import (
     Message,
     PatternRedactor,
     Scope,
+    StoreReadOnly,
     open_memory,
     open_memory_sync,
 )
+from memkit.app import upgrade
 from memkit.decay import EPOCH
 from memkit.inmemory import InMemoryStore
+from memkit.models import Finding, Migrated
 from memkit.testing.clock import ManualClock
 from memkit.testing.values import a_message
 from memkit_backends.schedulers.background import BackgroundScheduler
@@ -48,6 +52,33 @@ class Counting(InMemoryStore):
         """Once more."""
         self.closed += 1
         await super().aclose()
+
+
+@dataclass(slots=True)
+class Unwritable:
+    """Where nothing can be made or changed."""
+
+    found: int
+
+    async def migrate(self, *, dry_run: bool = False) -> Migrated:
+        """What would be done is known; it cannot be."""
+        if not dry_run:
+            raise StoreReadOnly("not to be written")
+        return Migrated(found=self.found, now=2, applied=("0002_more",))
+
+    async def check(self) -> list[Finding]:
+        """Nothing to be said."""
+        return []
+
+    async def erase(self) -> None:
+        """Nothing to be erased."""
+
+
+async def test_what_may_only_be_read_is_opened_if_it_is_there() -> None:
+    """Where a store can be neither read nor made, the reason is told at once."""
+    await upgrade(Unwritable(found=1), Config())
+    with pytest.raises(StoreReadOnly):
+        await upgrade(Unwritable(found=0), Config())
 
 
 async def test_what_is_remembered_is_there_again(tmp_path: Path) -> None:

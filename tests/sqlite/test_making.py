@@ -48,6 +48,20 @@ async def test_a_dry_run_says_what_a_migration_then_does(path: Path) -> None:
     await store.aclose()
 
 
+async def test_a_relative_path_begins_where_the_store_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Connections are made at the first call, wherever the process has gone by then."""
+    for folder in ("there", "elsewhere"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    async with open_memory("sqlite:///memory.db") as memory:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        await memory.remember(SCOPE, "likes tea")
+    assert (tmp_path / "there" / "memory.db").is_file()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 async def test_what_somebody_else_makes_is_found(path: Path) -> None:
     """A process that waits for the operator need not be started again."""
     store = await open_store(path, auto_migrate=False)

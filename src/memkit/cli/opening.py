@@ -16,11 +16,16 @@ from memkit.memory import Memory
 from memkit.models import Scope
 from memkit.sync import SyncMemory, open_memory_sync
 
+_ESCAPES = {ord(each): f"%{ord(each):02X}" for each in "%?#"}
+"""What a path in a URL cannot have as it is."""
+
 
 def configured(config: Path | None, store: str | None) -> Config:
     """What file, environment and options say together."""
     if store is not None and "://" not in store and {"/", ".", "\\"} & set(store):
-        raise InvalidInput(f"--store takes a URL; for this file write sqlite:///{store}")
+        raise InvalidInput(
+            f"--store takes a URL; for this file write sqlite:///{store.translate(_ESCAPES)}"
+        )
     return load(config, arguments={} if store is None else {"store": store})
 
 

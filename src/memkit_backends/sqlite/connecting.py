@@ -38,30 +38,32 @@ class Connector:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._path = options.path
+        # Connections are made later too: wherever the process has gone by then.
+        self._given = None if options.path is None else files.absolute(options.path)
+        self._path = self._given
 
     def is_made(self) -> bool:
         """Whether there is a store, by a look that changes nothing. In memory there always is."""
-        if self._options.path is None:
+        if self._given is None:
             return True
-        return files.exists(self._whole(self._options.path), supported=supported())
+        return files.exists(self._whole(self._given), supported=supported())
 
     def make(self) -> None:
         """Make the store, unless there is one."""
-        path = self._whole(self._options.path or Path())
+        path = self._whole(self._given or Path())
         files.refuse_unwritable(path)
         if not files.exists(path, supported=supported()):
             files.create(path, _fill)
 
     def writer(self) -> sqlite3.Connection:
         """The connection that writes; the store is made if that is wanted."""
-        if self._options.path is None:
+        if self._given is None:
             return self._settled(":memory:")
         if self._options.auto_migrate:
             self.make()
         elif not self.is_made():
             raise StoreUnavailable(_ABSENT)
-        self._path = self._whole(self._options.path)
+        self._path = self._whole(self._given)
         files.refuse_unwritable(self._path)
         return self._settled(str(self._path))
 
@@ -77,7 +79,7 @@ class Connector:
 
     def inspector(self) -> sqlite3.Connection:
         """A connection that only reads, of a store that nobody here writes."""
-        path = self._whole(self._options.path or Path())
+        path = self._whole(self._given or Path())
         if not files.exists(path, supported=supported()):
             raise StoreReadOnly("there is no store to be read; open it once without read_only")
         database = f"{path.as_uri()}?{_reading(path)}"

@@ -20,6 +20,14 @@ _VERSION = slice(60, 64)
 _APPLICATION = slice(68, 72)
 
 
+def absolute(path: Path) -> Path:
+    """`path` as it is meant now: a relative one begins in the working directory."""
+    try:
+        return path.absolute()
+    except OSError as exc:
+        raise unusable(exc) from exc
+
+
 def resolved(path: Path) -> Path:
     """`path` without links, its directory being there."""
     try:
