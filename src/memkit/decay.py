@@ -82,7 +82,7 @@ class Policy:
             return lambda fades_at: min(1.0, max(0.0, (fades_at - _FOREVER) / _DAY))
         rate, threshold = -math.log(self.factor) / _DAY, self.threshold
         full = now - math.log(threshold) / rate
-        return lambda at: threshold * math.exp((at - now) * rate) if at < full else 1.0
+        return lambda at: min(1.0, threshold * math.exp((at - now) * rate)) if at < full else 1.0
 
 
 NEVER = Policy(factor=1)

@@ -88,8 +88,10 @@ def line(item: Renderable) -> str:
     """The line of one item: when, from whom, of what kind, and what."""
     day = item.observed_at.astimezone(UTC).date().isoformat()
     said = _SAID.get(item.origin) or f"{_word(item.origin)}, unverified"
-    # What is kept word for word begins with date and speaker itself: each is shown once.
-    content = item.content.removeprefix(f"{day} ").removeprefix(f"{item.origin}: ")
+    content = item.content
+    if content.startswith(f"{day} "):
+        # What is kept word for word begins with date and speaker itself: each is shown once.
+        content = content.removeprefix(f"{day} ").removeprefix(f"{item.origin}: ")
     return f"- {day}, {said} ({_word(item.kind)}): {_quoted(content)}"
 
 

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from memkit.decay import Policy
 from memkit.errors import InvalidInput, MemkitError, ScopeError
 from memkit.models import (
     ID_BYTES,
@@ -32,6 +33,7 @@ from memkit.models import (
     content_hash,
     new_id,
 )
+from memkit.testing.values import an_item
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SECRET = "the cat is called Miso"  # noqa: S105  # content, to be looked for in messages
@@ -332,3 +334,13 @@ def test_new_ids_are_unique_across_threads() -> None:
             for each in some
         ]
     assert len(set(made)) == 40_000
+
+
+@given(st.floats(0.051, 1.0), st.sampled_from([Policy(), Policy(0.5, 0.2), Policy(0.999, 0.01)]))
+def test_to_be_reinforced_by_what_it_has_adds_nothing(importance: float, policy: Policy) -> None:
+    """An importance that is read and written again is the same, however often."""
+    importance = round(importance, 9)
+    item = an_item("tea", at=NOW, importance=importance, policy=policy)
+    assert item.importance_at(NOW) == importance
+    again = an_item("tea", at=NOW, importance=item.importance_at(NOW), policy=policy)
+    assert again.fades_at == item.fades_at

@@ -226,6 +226,7 @@ def test_stripping_takes_linear_time(unit: str) -> None:
         ("2026-03-01 user: likes tea", "likes tea"),
         ("2026-03-01 Maya: likes tea", "Maya: likes tea"),
         ("2026-02-28 user: likes tea", "2026-02-28 user: likes tea"),
+        ("user: likes tea", "user: likes tea"),
         ("assistant: likes tea", "assistant: likes tea"),
         ("likes tea on 2026-03-01 ", "likes tea on 2026-03-01 "),
     ],
