@@ -41,8 +41,8 @@ SIZE = 160 << 20
 """Bytes of the disk that a server has for itself."""
 SEGMENT = 1 << 20
 """Bytes of a file of the server's log, which are all of one size."""
-MOST = 300
-"""Recordings that no room of a round is enough for."""
+MOST = 3_000
+"""Recordings that no room of a round is enough for, whatever the server clears away meanwhile."""
 DEADLINE = 1.0
 
 Limit = Literal["disk", "file"]
