@@ -44,6 +44,8 @@ SEGMENT = 1 << 20
 MOST = 3_000
 """Recordings that no room of a round is enough for, whatever the server clears away meanwhile."""
 DEADLINE = 1.0
+RECOVERY = 20.0
+"""Seconds for a server to read its log again."""
 
 Limit = Literal["disk", "file"]
 REFUSALS: dict[Limit, set[str]] = {
@@ -111,6 +113,12 @@ class Place:
         except Exception:  # noqa: BLE001  # whatever it is, the server does not answer
             return False
         return True
+
+    async def recovered(self) -> None:
+        """Wait for a server that comes up again: it may take longer than a call has."""
+        async with asyncio.timeout(RECOVERY):
+            while not await self.answers():
+                pass
 
     def _limit_files(self, most: str) -> None:
         for process in self._processes():
@@ -182,6 +190,7 @@ class Life:
             if not await told(tell, "read", memory.inject(ANN, query="say")):
                 tell("up" if await self.place.answers() else "down")
             await asyncio.to_thread(self.place.lift)
+            await self.place.recovered()
             vain = extractor.calls - calls - await completed(memory)
             tell(f"tries {max(vain, too_often.count - logged)}")
             await record(memory, size, number, tell)
