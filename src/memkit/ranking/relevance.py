@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from memkit.models import Candidate
 from memkit.ranking.weights import Weights
 
-_FEW = 12
+_FEW = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +91,19 @@ def _nearby(rows: Sequence[Candidate], own: Sequence[float], neighbor: float) ->
     for row, value in zip(rows, own, strict=True):
         if row.position is not None:
             session = sessions[row.session_id]
-            session[row.position] = max(value, session.get(row.position, 0.0))
+            if value > session.get(row.position, 0.0):
+                session[row.position] = value
     return [
-        0.0 if row.position is None else _beside(sessions[row.session_id], row.position, neighbor)
+        _beside(session, row.position, neighbor)
+        if row.position is not None and (session := sessions[row.session_id])
+        else 0.0
         for row in rows
     ]
 
 
 def _beside(session: dict[int, float], position: int, neighbor: float) -> float:
+    if len(session) == 1 and position in session:
+        return 0.0
     known = session.get
     next_to = max(known(position - 1, 0.0), known(position + 1, 0.0))
     next_but_one = max(known(position - 2, 0.0), known(position + 2, 0.0))
