@@ -76,4 +76,6 @@ async def open_unshielded(location: str) -> GateStore:
     """A store on that driver."""
     connector = Connector(Options(path=file_of(location)))
     writer = Writer(connector.writer, None)
-    return SQLiteStore(await UnshieldedDriver.open(writer, [Reader(connector.reader)]), connector)
+    driver = UnshieldedDriver(writer, [Reader(connector.reader)])
+    await driver.connect()
+    return SQLiteStore(driver, connector)
