@@ -118,7 +118,9 @@ class Place:
         """Wait for a server that comes up again: it may take longer than a call has."""
         async with asyncio.timeout(RECOVERY):
             while not await self.answers():
-                pass
+                # It may go down for good only after the room was given back.
+                if not self._processes():
+                    await asyncio.to_thread(start, self.server)
 
     def _limit_files(self, most: str) -> None:
         for process in self._processes():
