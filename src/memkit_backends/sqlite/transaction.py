@@ -60,7 +60,7 @@ class SqliteTransaction:
 
     async def execute(self, sql: LiteralString, **parameters: Value) -> int:
         """See `Transaction.execute`."""
-        return max(self._run(sql, parameters).rowcount, 0)
+        return max(self._run(sql, parameters)[1], 0)
 
     async def execute_many(self, sql: LiteralString, rows: Sequence[Parameters]) -> None:
         """See `Transaction.execute_many`."""
@@ -69,21 +69,26 @@ class SqliteTransaction:
 
     async def fetch_all(self, sql: LiteralString, **parameters: Value) -> list[Row]:
         """See `Transaction.fetch_all`."""
-        return self._run(sql, parameters).fetchall()
+        return self._run(sql, parameters)[0]
 
     async def fetch_one(self, sql: LiteralString, **parameters: Value) -> Row | None:
         """See `Transaction.fetch_one`."""
-        # All rows are fetched: a statement left half-read would hold its state of the store.
-        rows = self._run(sql, parameters).fetchall()
+        rows = self._run(sql, parameters)[0]
         return rows[0] if rows else None
 
-    def _run(self, sql: LiteralString, parameters: Parameters) -> sqlite3.Cursor:
-        if self._failpoint is None:
-            return self._connection.execute(sql, _adapted(parameters))
-        self._failpoint("before statement")
+    def _run(self, sql: LiteralString, parameters: Parameters) -> tuple[list[Row], int]:
+        """The rows, and how many were changed.
+
+        All rows are fetched at once: a statement left half-read would hold its state of the
+        store, and one that writes would let nobody commit.
+        """
+        if self._failpoint is not None:
+            self._failpoint("before statement")
         cursor = self._connection.execute(sql, _adapted(parameters))
-        self._failpoint("after statement")
-        return cursor
+        rows = cursor.fetchall()
+        if self._failpoint is not None:
+            self._failpoint("after statement")
+        return rows, cursor.rowcount
 
 
 def _adapted(parameters: Parameters) -> Mapping[str, Value]:
