@@ -12,7 +12,14 @@ from random import Random
 
 import pytest
 
-from memkit.errors import Closed, InvalidInput, MessageConflict, StoreBusy, StoreFull
+from memkit.errors import (
+    Closed,
+    InvalidInput,
+    MessageConflict,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+)
 from memkit.models import Appended, Changes, Episode
 from memkit.testing.values import HERE, an_episode, an_item
 from memkit_backends.relational.driver import Transaction
@@ -215,4 +222,29 @@ async def test_twenty_tasks_share_a_database_in_memory() -> None:
 
     assert await asyncio.gather(*map(work, range(20))) == [1] * 20
     assert (await store.stats()).episodes == 20
+    await store.aclose()
+
+
+async def test_an_error_behind_a_statement_leaves_nothing_open(path: Path) -> None:
+    """A statement that answers with rows is over before anything else fails: others may commit."""
+    failed: list[str] = []
+
+    def fail_once(point: str) -> None:
+        if point == "after statement" and not failed:
+            failed.append(point)
+            raise sqlite3.OperationalError("seeded")
+
+    store = await open_store(path)
+    await store.apply(HERE, Changes(add=(an_item("tea"), an_item("coffee"))))
+    await store.aclose()
+    store = await open_store(path, failpoint=fail_once)
+
+    async def delete(tx: Transaction) -> object:
+        return await tx.fetch_all("DELETE FROM item RETURNING id")
+
+    with pytest.raises(StoreError) as kept:  # its frames live as long as it does
+        await store._file.write(delete)
+    await store.append([an_episode("tea")])
+    assert (await store.stats()).items == 2
+    assert kept.value.__cause__ is not None
     await store.aclose()
