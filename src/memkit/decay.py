@@ -80,9 +80,10 @@ class Policy:
         """`importance` by `fades_at`, both dates in `microseconds`, as rows have them."""
         if self.factor == 1:
             return lambda fades_at: min(1.0, max(0.0, (fades_at - _FOREVER) / _DAY))
-        rate, threshold = -math.log(self.factor) / _DAY, self.threshold
-        full = now - math.log(threshold) / rate
-        return lambda at: min(1.0, threshold * math.exp((at - now) * rate)) if at < full else 1.0
+        rate, threshold, exp = -math.log(self.factor) / _DAY, self.threshold, math.exp
+        # A hair before 1, so that no error of rounding goes beyond it.
+        full = now - (math.log(threshold) + 1e-12) / rate
+        return lambda at: threshold * exp((at - now) * rate) if at < full else 1.0
 
 
 NEVER = Policy(factor=1)

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 _NAME = "memkit_memory"
@@ -110,6 +111,7 @@ def _quoted(text: str) -> str:
     return escaped.replace("<", r"\u003c").replace(">", r"\u003e")
 
 
+@lru_cache(maxsize=256)
 def _word(name: str) -> str:
     """A name given by a plugin or a configuration, as one plain word."""
     if name.isascii() and name.isalnum() and len(name) <= _WORD_CHARACTERS:

@@ -102,7 +102,8 @@ def fold(text: str) -> str:
 
 def estimate_tokens(text: str) -> int:
     """About how many tokens a language model counts: a quarter of the bytes, rounded up."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // 4)
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return -(-size // 4)
 
 
 def tokenize(text: str, language: str = "english") -> tuple[str, ...]:

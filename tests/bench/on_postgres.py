@@ -21,7 +21,7 @@ from memkit.models import Scope, new_id, utcnow
 from memkit_backends.postgres import ddl, open_store
 from memkit_backends.postgres.searching import WORDS
 from tests.bench.copying import copied
-from tests.bench.places import CANDIDATE, DIGESTS, SHOWN, config_of
+from tests.bench.places import CANDIDATE, DIGESTS, SHOWN, Ask, config_of
 from tests.bench.population import (
     COLUMNS,
     LAYOUT,
@@ -194,6 +194,7 @@ class RawPostgres:
         self._strongest, self._matches = strongest, matches
         self._pks = [pks[scope.key] for scope in population.scopes]
         self._now = microseconds(utcnow())
+        self.others: dict[str, Ask] = {}
 
     async def strongest(self, number: int, scope: int, limit: int = SHOWN) -> list[Any]:
         """See `Raw.strongest`."""

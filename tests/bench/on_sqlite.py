@@ -33,13 +33,15 @@ from tests.bench.population import (
 
 POLICY = POLICIES["semantic"].name
 
+# Of the rows, as long as a column is asked for that memkit's index lacks.
 STRONGEST = f"""
-    SELECT {CANDIDATE}
+    SELECT {CANDIDATE}, item.importance
       FROM item INDEXED BY item_strongest
      WHERE scope_pk = ? AND policy = ? AND status = 'active' AND expires_at > ?
      ORDER BY fades_at DESC, id
      LIMIT ?
 """
+OF_INDEX = STRONGEST.replace(", item.importance", "")
 MATCHES = f"""
     SELECT {CANDIDATE}, item.tokens
       FROM item_text JOIN item ON item.pk = item_text.rowid
@@ -177,11 +179,16 @@ class RawSqlite:
     def __init__(self, connection: aiosqlite.Connection) -> None:
         self._connection = connection
         self._now = microseconds(utcnow())
+        self.others = {"the driver and an index of all columns": self._of_index}
 
     async def strongest(self, number: int, scope: int, limit: int = SHOWN) -> list[Any]:  # noqa: ARG002  # Postgres needs it
         """See `Raw.strongest`."""
         asked = (scope + 1, POLICY, self._now, limit)
         return list(await self._connection.execute_fetchall(STRONGEST, asked))
+
+    async def _of_index(self, number: int, scope: int) -> list[Any]:  # noqa: ARG002  # likewise
+        asked = (scope + 1, POLICY, self._now, SHOWN)
+        return list(await self._connection.execute_fetchall(OF_INDEX, asked))
 
     async def matches(self, number: int, scope: int, words: Sequence[str]) -> list[Any]:  # noqa: ARG002  # likewise
         """See `Raw.matches`."""

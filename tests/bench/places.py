@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -24,9 +24,15 @@ DIGESTS = bytes(8 * 10)
 SHOWN = 20
 """Items of one inject."""
 
+Ask = Callable[[int, int], Awaitable[object]]
+"""One question, by the number of the call and the number of the scope."""
+
 
 class Raw(Protocol):
     """The same questions by the driver alone: prepared, by index, the scope's number known."""
+
+    others: Mapping[str, Ask]
+    """Further ways of asking what `strongest` does, by what they are."""
 
     async def strongest(self, number: int, scope: int, limit: int = SHOWN) -> list[object]:
         """The rows of the most important items of a scope of one kind; `number` tells callers."""

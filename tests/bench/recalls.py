@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from memkit import Memory
 from memkit.models import WorkingMemory
 from tests.bench.bars import Bar, Measure
 from tests.bench.measuring import Call, Timings, interleaved
-from tests.bench.places import Place, Raw
+from tests.bench.places import Ask, Place, Raw
 from tests.bench.population import Population, Words, scope_of
+
+Value = TypeVar("Value")
 
 CASES = 997
 """So many different scopes and queries are asked in turn."""
@@ -29,16 +33,18 @@ class Recalls:
 
     def subjects(self, scopes: range) -> dict[str, Call]:
         """Without a query; the driver always asks scopes of one kind, which is the least."""
+        plain = self.population.small if scopes == self.population.mixed else scopes
+        asked = [scope_of(each) for each in scopes]
 
         async def mine(number: int) -> None:
-            found = await self.memory.inject(scope_of(one_of(scopes, number)))
-            _shown(found)
+            _shown(await self.memory.inject(one_of(asked, number)))
 
         async def theirs(number: int) -> None:
-            plain = self.population.small if scopes == self.population.mixed else scopes
             assert await self.raw.strongest(number, one_of(plain, number))
 
-        return {"memkit": mine, "raw": theirs}
+        return {"memkit": mine, "raw": theirs} | {
+            name: partial(_rows, ask, plain) for name, ask in self.raw.others.items()
+        }
 
     async def strongest(self, scopes: range, calls: int, callers: int = 1) -> Timings:
         """`subjects` in turn."""
@@ -49,10 +55,11 @@ class Recalls:
         """With a query of eight words, in scopes of 1,000."""
         rng, words, scopes = random.Random(5), Words(), self.population.middle
         queries = [words.query(rng) for _ in range(CASES)]
+        asked = [scope_of(each) for each in scopes]
 
         async def mine(number: int) -> None:
             query = " ".join(queries[number % CASES])
-            _shown(await self.memory.inject(scope_of(one_of(scopes, number)), query=query))
+            _shown(await self.memory.inject(one_of(asked, number), query=query))
 
         async def theirs(number: int) -> None:
             scope = one_of(scopes, number)
@@ -62,9 +69,13 @@ class Recalls:
         return await interleaved(subjects, rounds=self.rounds, calls=calls)
 
 
-def one_of(scopes: range, number: int) -> int:
+def one_of(scopes: Sequence[Value], number: int) -> Value:
     """A scope, in an order that no cache foresees."""
     return scopes[number * 7919 % len(scopes)]
+
+
+async def _rows(ask: Ask, scopes: range, number: int) -> None:
+    assert await ask(number, one_of(scopes, number))
 
 
 def _shown(found: WorkingMemory) -> None:
@@ -86,6 +97,14 @@ async def inject(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[M
                     timings,
                     Bar(bound=2.0, goal=1.5) if is_largest else None,
                 )
+                for name in recalls.raw.others:
+                    yield Measure(
+                        store=place.name,
+                        what=f"the same beside {name}",
+                        value=timings.times("memkit", name),
+                        memkit=timings.seconds("memkit"),
+                        beside=timings.seconds(name),
+                    )
 
 
 async def kinds(place: Place, sizes: list[int], rounds: int) -> AsyncIterator[Measure]:

@@ -60,6 +60,7 @@ async def store(driver: PlannedDriver) -> RelationalStore:
         )
         await store.apply(scope, Changes(add=(item, an_item(f"fact {number}", scope=scope))))
     driver.plans.clear()
+    driver.tables.clear()
     return store
 
 
@@ -80,8 +81,10 @@ def used(driver: PlannedDriver) -> str:
 async def test_the_strongest_come_from_one_range_for_each_policy(
     driver: PlannedDriver, store: RelationalStore
 ) -> None:
-    """Nothing is sorted and no temporary table is made, however large the scope is."""
-    await store.find(a_query("", Scope("user", "agent 1"), strongest=5))
+    """Nothing is sorted, no temporary table is made and no row of an item is looked up."""
+    found = await store.find(a_query("", Scope("user", "agent 1"), strongest=5))
+    assert found.strongest
+    assert "item" not in driver.tables
     assert "USING INDEX item_strongest (scope_pk=? AND policy=?)" in used(driver)
     assert "USING INDEX item_strongest (scope_pk=? AND policy>?)" in used(driver) or (
         "USING COVERING INDEX item_strongest (scope_pk=? AND policy>?)" in used(driver)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -106,7 +107,7 @@ class RankingRules(Section):
     length: Fraction = DEFAULT_WEIGHTS.length
     duplicate: Weight = DEFAULT_WEIGHTS.duplicate
 
-    @property
+    @cached_property
     def weights(self) -> Weights:
         """The same for ranking."""
         return Weights(**dict(self))

@@ -11,7 +11,7 @@ from memkit.models.item import Kind, Origin
 from memkit.render import block, render
 
 
-@dataclass(slots=True, kw_only=True)  # frozen, making it would take three times as long
+@dataclass(slots=True)  # frozen or of keywords only, making it would take three times as long
 class Recalled:
     """One injected item, narrow and cheap. A copy: to change it changes no memory, and no block
     that was rendered.

@@ -74,7 +74,7 @@ class Scope:
     @property
     def is_unset(self) -> bool:
         """True when no field is set."""
-        return self == Scope()
+        return self.user_id is self.agent_id is self.workflow_id is None
 
     def project(self, projection: Projection) -> Scope:
         """This scope with only the fields that `projection` names."""

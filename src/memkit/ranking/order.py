@@ -131,15 +131,15 @@ def _distinct(rated: _Rated, best: Iterable[int], duplicate: float) -> Iterator[
 def _recalled(rated: _Rated, at: int) -> Recalled:
     row = rated.rows[at]
     return Recalled(
-        id=row.id,
-        content=row.content,
-        kind=row.kind,
-        origin=row.origin,
-        importance=rated.importances[at],
-        score=rated.scores[at],
-        observed_at=from_microseconds(row.observed_at),
-        source=None if row.position is None else f"{row.session_id}#{row.position}",
-        why=_why(rated.text, at),
+        row.id,
+        row.content,
+        row.kind,
+        row.origin,
+        rated.importances[at],
+        rated.scores[at],
+        from_microseconds(row.observed_at),
+        None if row.position is None else f"{row.session_id}#{row.position}",
+        _why(rated.text, at),
     )
 
 

@@ -22,22 +22,23 @@ class Said:
         self._duplicate = duplicate
         self._may_differ = 1 - duplicate
         self._known: set[str] = set()
-        self._unsigned: list[frozenset[str]] = []
+        self._unsigned: list[list[str]] = []
         self._by_sign: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
 
     def first(self, row: Candidate) -> bool:
         """Take `row` in, unless its words were taken in before."""
-        words = frozenset((row.tokens or row.content.casefold()).split())
-        # Most bring in more new words than what repeats another may have.
-        new = len(words - self._known)
-        if new <= self._may_differ * len(words) + _ROUNDING and self._repeats(words):
-            return False
+        words = (row.tokens or row.content.casefold()).split()
+        known = len(self._known)
         self._known.update(words)
+        new = len(self._known) - known
+        # Most bring in more new words than what repeats another may have.
+        if new <= self._may_differ * len(words) + _ROUNDING and self._repeats(frozenset(words)):
+            return False
         self._unsigned.append(words)
         return True
 
     def _repeats(self, words: frozenset[str]) -> bool:
-        for earlier in self._unsigned:
+        for earlier in map(frozenset, self._unsigned):
             for sign in self._signs(earlier):
                 self._by_sign[sign].append(earlier)
         self._unsigned.clear()

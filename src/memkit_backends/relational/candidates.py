@@ -19,6 +19,9 @@ CANDIDATE: Final[LiteralString] = """
 """
 """The columns of a candidate in its order; its scope is a number here."""
 
+POLICY: Final = Candidate._fields.index("policy")
+"""Where a candidate's policy stands."""
+
 KNOWN_SCOPES = 10_000
 """How many scopes' numbers are remembered. A number is never given to another scope."""
 

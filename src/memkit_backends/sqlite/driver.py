@@ -17,8 +17,9 @@ from typing import TypeVar
 
 from memkit.errors import Closed, Forked, StoreReadOnly
 from memkit_backends.relational.driver import Work
+from memkit_backends.sqlite.calls import Call, Mailbox
 from memkit_backends.sqlite.reader import Reader
-from memkit_backends.sqlite.thread import Call, ConnectionThread, Mailbox
+from memkit_backends.sqlite.thread import ConnectionThread
 from memkit_backends.sqlite.writer import GROUP, Writer
 
 Answer = TypeVar("Answer")

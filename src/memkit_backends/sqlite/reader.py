@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
+from memkit_backends.sqlite.calls import Call
 from memkit_backends.sqlite.failures import known
-from memkit_backends.sqlite.thread import Call
 from memkit_backends.sqlite.transaction import carried_out
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from memkit.models import CANDIDATE_CAP
-from memkit_backends.relational.candidates import CANDIDATE
+from memkit_backends.relational.candidates import CANDIDATE, POLICY
 from memkit_backends.relational.dialect import Ask
 from memkit_backends.relational.driver import Row, Transaction
 
@@ -29,15 +29,19 @@ async def strongest(tx: Transaction, ask: Ask, count: int) -> list[Row]:
     """See `Dialect.strongest`."""
     rows: list[Row] = []
     for scope_pk in ask.scopes:
-        policy = await _policy_after(tx, scope_pk, "")
+        policy: str | None = ""
         while policy is not None:
-            ranged = await _strongest_of(tx, ask, scope_pk, policy, count)
+            ranged = await _strongest_after(tx, ask, scope_pk, policy, count)
             rows += [row[:-1] for row in ranged]
-            policy = ranged[0][-1] if ranged else await _policy_after(tx, scope_pk, policy)
+            if ranged:
+                reached, last = ranged[0][POLICY], ranged[0][-1]
+                policy = reached if reached < last else None
+            else:
+                policy = await _policy_after(tx, scope_pk, policy)
     return rows
 
 
-_NEXT_POLICY = """
+_POLICY_AFTER = """
     SELECT min(policy)
       FROM item INDEXED BY item_strongest
      WHERE scope_pk = :scope
@@ -49,21 +53,25 @@ _NEXT_POLICY = """
 
 async def _policy_after(tx: Transaction, scope_pk: int, policy: str) -> str | None:
     """The next policy of a scope. Index: item_strongest (scope_pk, policy, ...)."""
-    row = await tx.fetch_one(_NEXT_POLICY, scope=scope_pk, policy=policy)
+    row = await tx.fetch_one(_POLICY_AFTER, scope=scope_pk, policy=policy)
     return None if row is None else row[0]
 
 
-async def _strongest_of(
+async def _strongest_after(
     tx: Transaction, ask: Ask, scope_pk: int, policy: str, count: int
 ) -> list[Row]:
-    """The CANDIDATE columns, and the next policy of the scope."""
-    # Index: item_strongest (scope_pk, policy, fades_at DESC, id, expires_at, kind).
+    """The CANDIDATE columns of the next policy of a scope, and what its last policy is."""
+    # Index: item_strongest, which holds all that is asked.
     return await tx.fetch_all(
         f"""
-        SELECT {CANDIDATE}, ({_NEXT_POLICY})
+        SELECT {CANDIDATE},
+               (SELECT max(policy)
+                  FROM item INDEXED BY item_strongest
+                 WHERE scope_pk = :scope
+                   AND status = 'active')
           FROM item INDEXED BY item_strongest
          WHERE item.scope_pk = :scope
-           AND item.policy = :policy
+           AND item.policy = ({_POLICY_AFTER})
            AND {_IS_WANTED}
          ORDER BY item.fades_at DESC, item.id
          LIMIT :count

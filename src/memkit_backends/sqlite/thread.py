@@ -1,4 +1,4 @@
-"""Threads that own a connection each, and the calls that wait for them."""
+"""Threads that own a connection each."""
 
 from __future__ import annotations
 
@@ -6,66 +6,14 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Protocol
 
 from memkit.errors import StoreUnavailable
+from memkit_backends.sqlite.calls import Call, Mailbox, answer
 from memkit_backends.sqlite.failures import known
-
-
-@dataclass(slots=True, eq=False)
-class Call:
-    """Something to be done on a thread, and where its answer is awaited."""
-
-    work: Callable[..., Any]
-    future: asyncio.Future[Any]
-    loop: asyncio.AbstractEventLoop
-    alone: bool = False
-    """It is given the bare connection, outside any transaction."""
-    answer: Any = None
-    error: BaseException | None = None
-
-    @classmethod
-    def here(cls, work: Callable[..., Any], *, alone: bool = False) -> Call:
-        """A call to be awaited on the running loop."""
-        loop = asyncio.get_running_loop()
-        return cls(work, loop.create_future(), loop, alone)
-
-    def settle(self) -> None:
-        """Hand over what came of it, unless nobody waits any more."""
-        if self.future.done():
-            return
-        if self.error is None:
-            self.future.set_result(self.answer)
-        else:
-            self.future.set_exception(self.error)
-
-
-def answer(calls: Iterable[Call]) -> None:
-    """Wake the loops that wait for `calls`, each once."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Call]] = {}
-    for call in calls:
-        by_loop.setdefault(call.loop, []).append(call)
-    for loop, ready in by_loop.items():
-        try:
-            loop.call_soon_threadsafe(_settle, ready)
-        except RuntimeError:
-            # The loop was closed: whoever waited is gone, and the work stands.
-            continue
-
-
-def _settle(calls: Iterable[Call]) -> None:
-    for call in calls:
-        call.settle()
-
 
 MOMENT = 0.00005
 """Seconds between two looks at a mailbox to which more is likely to come."""
-
-Mailbox = SimpleQueue[Call | None]
-"""What a thread is to do next; None ends it."""
 
 
 class Server(Protocol):
@@ -160,7 +108,7 @@ def _next(mailbox: Mailbox, most: int, expected: int, patience: float) -> list[C
     calls: list[Call] = []
     deadline = 0.0
     while not calls or len(calls) < most:
-        if calls and mailbox.empty():
+        if calls and mailbox.is_empty():
             deadline = deadline or time.monotonic() + patience
             if len(calls) >= expected or time.monotonic() >= deadline:
                 break

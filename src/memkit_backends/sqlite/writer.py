@@ -9,8 +9,8 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import LiteralString
 
+from memkit_backends.sqlite.calls import Call
 from memkit_backends.sqlite.failures import known
-from memkit_backends.sqlite.thread import Call
 from memkit_backends.sqlite.transaction import Failpoint, carried_out
 
 logger = logging.getLogger(__name__)

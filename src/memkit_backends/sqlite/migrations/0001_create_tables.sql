@@ -83,8 +83,11 @@ CREATE TABLE item (
     metadata TEXT NOT NULL
 );
 
--- find: the strongest of a policy in one range, narrowed without a look at the rows
-CREATE INDEX item_strongest ON item (scope_pk, policy, fades_at DESC, id, expires_at, kind) WHERE status = 'active';
+-- find: the strongest of a policy in one range, from the index alone: the rows lie as far apart
+-- as the days on which they were written.
+CREATE INDEX item_strongest ON item (
+    scope_pk, policy, fades_at DESC, id, expires_at, kind, origin, observed_at, session_id, position, content
+) WHERE status = 'active';
 -- find by exact content, and the twin of an added item
 CREATE INDEX item_content ON item (scope_pk, content_hash);
 CREATE UNIQUE INDEX item_key ON item (scope_pk, key) WHERE key IS NOT NULL;
