@@ -189,11 +189,10 @@ def _headed(word: str) -> str:
 def _tokens(words: Iterable[str], language: str) -> Iterator[str]:
     _algorithm(language)
     for word in words:
-        if word.isascii() or _UNSPACED.search(word) is None:
-            pieces: Iterable[str] = (_stem(word[:TOKEN_CHARACTERS], language),)
-        else:
-            pieces = _cut(word, language)
-        yield from filter(None, pieces)
+        if not word.isascii() and _UNSPACED.search(word):
+            yield from filter(None, _cut(word, language))
+        elif token := _stem(word[:TOKEN_CHARACTERS], language):
+            yield token
 
 
 def _cut(word: str, language: str) -> Iterator[str]:

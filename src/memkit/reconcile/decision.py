@@ -83,7 +83,9 @@ class Decision:
 
     def retire_revised(self, turns: tuple[Turn, ...]) -> None:
         """Supersede what rests on nothing but older contents of revised messages."""
-        newest = {_place(turn.source): turn for turn in turns if turn.own_scope and turn.source.key}
+        newest = {
+            _place(turn.source): turn for turn in turns if turn.own_scope and turn.message.key
+        }
         heirs = {
             _place(source): item.id
             for item in self.added.values()

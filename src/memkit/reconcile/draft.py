@@ -7,12 +7,13 @@ from datetime import datetime
 
 from memkit.models import (
     Claim,
+    Episode,
     Extraction,
     ExtractionRequest,
     Kind,
+    Message,
     Origin,
     Proposal,
-    Role,
     Source,
     content_hash,
 )
@@ -25,12 +26,29 @@ _MOST_TRUSTED_FIRST: tuple[Origin, ...] = ("user", "told", "assistant", "importe
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message as evidence: where it stands, who said it, and when."""
+    """A message as evidence: where it stands, and when it was said."""
 
-    source: Source
-    role: Role
+    episode: Episode
+    offset: int
     said_at: datetime
     own_scope: bool
+
+    @property
+    def message(self) -> Message:
+        """What was said, and by whom."""
+        return self.episode.messages[self.offset]
+
+    @property
+    def source(self) -> Source:
+        """How an item that rests on this names it."""
+        return unchecked(
+            Source,
+            episode_id=self.episode.id,
+            session_id=self.episode.session_id,
+            position=self.episode.position + self.offset,
+            key=self.message.key,
+            recorded_at=self.episode.recorded_at,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +87,10 @@ class Draft:
 def place_turns(claim: Claim, now: datetime) -> tuple[Turn, ...]:
     """The messages of the claim, in the order in which requests number them."""
     return tuple(
-        Turn(
-            source=unchecked(
-                Source,
-                episode_id=episode.id,
-                session_id=episode.session_id,
-                position=episode.position + offset,
-                key=message.key,
-                recorded_at=episode.recorded_at,
-            ),
-            role=message.role,
-            # Nothing is observed in the future, or nobody could ever correct it.
-            said_at=min(message.time or episode.recorded_at, now),
-            own_scope=episode.scope == claim.scope,
-        )
+        # Nothing is observed in the future, or nobody could ever correct it.
+        Turn(episode, offset, min(message.time or episode.recorded_at, now), own_scope)
         for episode in claim.episodes
+        for own_scope in [episode.scope == claim.scope]
         for offset, message in enumerate(episode.messages)
     )
 
@@ -135,7 +142,7 @@ def final_content(proposal: Proposal, rules: Rules) -> str:
 
 def _origin(cited: tuple[Turn, ...], turns: tuple[Turn, ...]) -> Origin:
     """Who said it. What cites nothing may come from the least trusted of all."""
-    roles = {turn.role for turn in cited or turns}
+    roles = {turn.message.role for turn in cited or turns}
     if roles == {"tool"} or ("tool" in roles and not cited):
         return "tool"
     return "user" if "user" in roles else "assistant"
