@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,27 @@ async def test_every_call_is_taken_once_whoever_leaves_it_and_whoever_takes_it()
         mailbox.put(None)
         taken = Counter(id(call) for taker in takers for call in taker.result())
     assert taken == Counter(map(id, calls))
+
+
+class Interrupted(list[Any]):
+    """Those that wait, where a call comes just before one is known to."""
+
+    def __init__(self, mailbox: Mailbox, call: Call) -> None:
+        super().__init__()
+        self._mailbox, self._call = mailbox, call
+
+    def append(self, turn: Any) -> None:
+        self._mailbox.put(self._call)
+        super().append(turn)
+
+
+async def test_a_call_that_comes_before_a_thread_is_known_to_wait_is_taken() -> None:
+    """Between the look that finds nothing and the wait, no call is missed."""
+    mailbox, call = Mailbox(), Call.here(print)
+    mailbox._waiting = waiting = Interrupted(mailbox, call)
+    taken = asyncio.to_thread(mailbox.get)
+    assert await asyncio.wait_for(taken, 20) is call
+    assert waiting == []
 
 
 async def test_the_thread_that_came_last_is_woken_and_no_other() -> None:

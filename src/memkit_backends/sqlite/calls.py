@@ -73,20 +73,16 @@ class Mailbox:
     def put(self, call: Call | None) -> None:
         """Leave a call for whoever comes first."""
         self._calls.append(call)
-        self._wake()
+        with suppress(IndexError):
+            self._waiting.pop().put(None)
 
     def get(self) -> Call | None:
         """The oldest call, awaited where there is none."""
         while True:
-            if self._calls:
-                try:
-                    call = self._calls.popleft()
-                except IndexError:
-                    continue  # another thread was quicker
-                if self._calls:
-                    self._wake()
-                return call
-            self._wait()
+            try:
+                return self._calls.popleft()
+            except IndexError:
+                self._wait()
 
     def is_empty(self) -> bool:
         """Whether a thread would have to wait."""
@@ -101,7 +97,3 @@ class Mailbox:
                 self._waiting.remove(turn)
         else:
             turn.get()
-
-    def _wake(self) -> None:
-        with suppress(IndexError):
-            self._waiting.pop().put(None)
