@@ -53,10 +53,14 @@ class Options:
         if not mark:
             return self
         pairs = [(pair, *pair.partition("=")) for pair in query.split("&") if pair]
-        for _, name, _, _ in pairs:
+        for number, (_, name, _, _) in enumerate(pairs, start=1):
             if name not in {*names, *driver}:
+                # Never quoted: it may be the rest of a password that has a ? or & in it.
                 advice = nearest(name, (*names, *driver))
-                raise ConfigError(f"a URL of {self.use} has no setting {name!r}; {advice}")
+                raise ConfigError(
+                    f"setting {number} in the URL of {self.use} is unknown; {advice}"
+                    " (within a value, ? is written %3F and & is written %26)"
+                )
         left = "&".join(pair for pair, name, _, _ in pairs if name in driver)
         found = {name: unquote_plus(value) for _, name, _, value in pairs if name in names}
         url = f"{place}?{left}" if left else place
