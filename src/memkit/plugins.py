@@ -114,7 +114,7 @@ class Plugins:
         if ours:
             return ours[0]
         if not entries:
-            raise PluginError(f"no {sort.sort} is called {name!r}; {self._advice(sort, name)}")
+            raise sort.unknown(name, self._advice(sort, name))
         if len(entries) > 1:
             owners = " and ".join(sorted(each.distribution for each in entries))
             raise PluginError(f"{name!r} is offered by {owners}; uninstall all but one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,8 @@ from memkit.models import utcnow
 
 if TYPE_CHECKING:
     from memkit.redact import Redactor
+
+_NAME = re.compile(r"[\w.+-]{1,64}")
 
 Part = TypeVar("Part")
 Wanted = TypeVar("Wanted")
@@ -120,7 +123,13 @@ class Named(Generic[Part]):
             return self._factories[name]
         except KeyError:
             advice = nearest(name, self._factories)
-            raise PluginError(f"no {self.sort} is called {name!r}; {advice}") from None
+            raise self.unknown(name, advice) from None
+
+    def unknown(self, name: str, advice: str) -> PluginError:
+        """What to raise for a name that nobody offers."""
+        # What is no name may be a connection string, with its password.
+        called = repr(name) if _NAME.fullmatch(name) else "what is given, and it is no URL"
+        return PluginError(f"no {self.sort} is called {called}; {advice}")
 
     def __contains__(self, name: object) -> bool:
         return name in self._factories

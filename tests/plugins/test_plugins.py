@@ -237,6 +237,25 @@ async def test_a_wrong_name_comes_with_advice(settings: dict[str, object], advic
             pass
 
 
+@pytest.mark.parametrize(
+    "store",
+    [
+        "postgresql:/ann:hunter2@host/db",
+        "postgres//ann:hunter2@host/db",
+        "ann:hunter2@host/db",
+        "host=h password=hunter2",
+    ],
+)
+async def test_what_is_no_name_is_not_quoted(store: str) -> None:
+    """A connection string that is not written as a URL keeps its password to itself."""
+    with pytest.raises(
+        PluginError, match="no store is called what is given, and it is no URL"
+    ) as e:
+        async with open_memory(store=store):
+            pass
+    assert "hunter2" not in str(e.value)
+
+
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize(
     ("store", "advice"),

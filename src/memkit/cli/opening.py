@@ -22,11 +22,16 @@ _ESCAPES = {ord(each): f"%{ord(each):02X}" for each in "%?#"}
 
 def configured(config: Path | None, store: str | None) -> Config:
     """What file, environment and options say together."""
-    if store is not None and "://" not in store and {"/", ".", "\\"} & set(store):
+    if store is not None and _is_path(store):
         raise InvalidInput(
             f"--store takes a URL; for this file write sqlite:///{store.translate(_ESCAPES)}"
         )
     return load(config, arguments={} if store is None else {"store": store})
+
+
+def _is_path(store: str) -> bool:
+    # With an @ it is hardly one, and what is no URL may hold a password.
+    return "://" not in store and "@" not in store and not {"/", ".", "\\"}.isdisjoint(store)
 
 
 @contextmanager
