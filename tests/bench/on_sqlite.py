@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 import time
 import uuid
@@ -142,6 +143,9 @@ class SqlitePlace:
             connection.executemany(ADD, rows)
             connection.execute("COMMIT")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        # Onto the disk, or the first commit that is measured would wait for these pages.
+        with self.path(items).open("rb+") as file:
+            os.fsync(file.fileno())
         return count
 
     async def size(self, items: int) -> int:
