@@ -435,3 +435,11 @@ def test_a_shared_memory_can_be_allowed() -> None:
     rules = Config.model_validate({"scope": {"allow_unscoped": True}}).scope
     assert rules.home(Scope()) == Scope()
     assert rules.homes(Scope()) == (Scope(),)
+
+
+def test_weights_that_were_asked_for_are_no_setting() -> None:
+    """What is worked out from settings is not shown among them."""
+    config = Config()
+    assert config.ranking.weights is config.ranking.weights
+    assert config.ranking.weights == Config.model_validate({"ranking": {}}).ranking.weights
+    assert "weights" not in {name for name, _ in config.ranking}

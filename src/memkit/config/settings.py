@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -107,10 +106,10 @@ class RankingRules(Section):
     length: Fraction = DEFAULT_WEIGHTS.length
     duplicate: Weight = DEFAULT_WEIGHTS.duplicate
 
-    @cached_property
+    @property
     def weights(self) -> Weights:
         """The same for ranking."""
-        return Weights(**dict(self))
+        return Weights.of(**dict(self))
 
 
 class ConsolidateRules(Section):

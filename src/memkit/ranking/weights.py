@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Self
 
 from memkit.errors import ConfigError
 
@@ -26,6 +28,12 @@ class Weights:
     saturation: float = 2.0
     length: float = 0.8
     duplicate: float = 0.9
+
+    @classmethod
+    @lru_cache(maxsize=16)
+    def of(cls, **weights: float) -> Self:
+        """The same as making them. Each recall asks, and few programs have several answers."""
+        return cls(**weights)
 
     def __post_init__(self) -> None:
         for field in fields(self):
