@@ -179,6 +179,46 @@ def test_a_failed_job_is_listed_and_started_again(bench: Bench) -> None:
     assert len(varied.list_memory_extraction_jobs()["jobs"]) == 1
 
 
+@pytest.mark.parametrize("error", [ValueError("hush"), KeyError("hush")])
+def test_an_extractor_that_raises_fails_its_own_job(bench: Bench, error: Exception) -> None:
+    """Those of other events go on, and the failed one says what was raised."""
+
+    def picky(source: Source) -> list[Extraction]:
+        if source.event.actor_id == "a0":
+            raise error
+        return [Extraction(f"{source.event.actor_id}!")]
+
+    bench.emulator.extractors["semantic"] = picky
+    for number in range(5):
+        bench.event(actorId=f"a{number}")
+    bench.emulator.clock.advance(60)
+    (job,) = bench.list_memory_extraction_jobs(filter={"actorId": "a0"})["jobs"]
+    assert job["failureReason"] == f"the extractor raised {type(error).__name__}"
+    assert [facts(bench, f"a{number}") for number in range(1, 5)] == [
+        [f"a{number}!"] for number in range(1, 5)
+    ]
+
+
+def test_what_no_answer_could_show_is_not_extracted(bench: Bench) -> None:
+    """An empty text, more keys than a record may have: the job fails and nothing is kept."""
+    schema = [{"key": f"k{number}", "type": "STRING"} for number in range(18)]
+    wide = {"name": "wide", "memoryRecordSchema": {"metadataSchema": schema}}
+    strategies = {"addMemoryStrategies": [{"semanticMemoryStrategy": wide}]}
+    bench.clients.control.update_memory(memoryId=bench.memory_id, memoryStrategies=strategies)
+    found = [Extraction(""), Extraction("x", texts(**{each["key"]: "v" for each in schema}))]
+    reasons: set[str] = set()
+    for extraction in found:
+        bench.emulator.extractors["semantic"] = lambda _, one=extraction: [one]
+        bench.event()
+        bench.emulator.clock.advance(60)
+        reasons |= {job["failureReason"] for job in bench.list_memory_extraction_jobs()["jobs"]}
+    assert reasons == {
+        "the extractor returned an empty text",
+        "the extractor returned more than 17 keys",
+    }
+    assert "" not in bench.records(namespacePath="/")
+
+
 def test_records_of_a_strategy_expire_with_it(bench: Bench) -> None:
     """The life that a strategy sets holds for what it extracts."""
     life = {"recordExpiryDurationDays": 31}

@@ -242,6 +242,18 @@ def _(bench: Bench) -> None:
     assert bench.records(namespace="/own/") == ["not mine"]
 
 
+def test_an_extraction_rewrites_what_the_client_has_edited(bench: Bench) -> None:
+    """Also a record that an extraction had made; what no client touched is left alone."""
+    for actor in ("ann", "bob"):
+        bench.event("tea", actorId=actor)
+        bench.emulator.clock.advance(60)
+    (mine,) = bench.list_memory_records(namespace="/facts/ann/")["memoryRecordSummaries"]
+    bench.update(mine["memoryRecordId"], content={"text": "edited"})
+    extracted(bench, "extraction_rewrites", 60, text="not mine")
+    assert bench.records(namespace="/facts/ann/") == ["not mine"]
+    assert bench.records(namespace="/facts/bob/") == ["tea"]
+
+
 @row("extraction", "extraction_deletes")
 def _(bench: Bench) -> None:
     """It deletes a record of the client, and only that."""

@@ -117,6 +117,28 @@ def test_an_update_changes_what_it_names(bench: Bench) -> None:
     assert (updated - created).total_seconds() == 5
 
 
+@pytest.mark.parametrize("namespace", ["/" + "a" * 1_023, "a" * 1_023, "a/" * 511 + "a"])
+def test_a_namespace_that_grows_too_long_is_refused(bench: Bench, namespace: str) -> None:
+    """With the slashes that come to it; an answer could not show it."""
+    with Refused("ValidationException", "namespaces"):
+        bench.record(namespace=namespace)
+    record_id = bench.record(namespace="/" + "a" * 1_022 + "/")
+    with Refused("ValidationException", "namespaces"):
+        bench.update(record_id, namespaces=[namespace])
+    assert bench.records(namespacePath="/") == ["likes tea"]
+
+
+def test_an_old_version_is_seen_until_the_lag_is_over(bench: Bench) -> None:
+    """However long ago it was written, it stays until the next one can be read."""
+    record_id = bench.record("first")
+    bench.emulator.switches.update(record_list_lag=3_600)
+    for number in range(2):
+        bench.emulator.clock.advance(5 * 86_400)
+        bench.update(record_id, content={"text": f"later {number}"})
+        bench.emulator.clock.advance(60)
+    assert bench.records(namespacePath="/") == ["later 0"]
+
+
 def test_a_deleted_record_is_gone(bench: Bench) -> None:
     """Deleting, getting and updating a deleted record find nothing."""
     first, second = bench.record("a"), bench.record("b")

@@ -13,6 +13,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from base64 import urlsafe_b64encode
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -180,11 +181,8 @@ def _logged(target: str, body: bytes) -> LoggedRequest:
 
 def test_a_crash_is_an_answer_and_is_kept(bench: Bench) -> None:
     """What the emulator does wrong is a 500 and a traceback, not a hung client."""
-    bench.emulator.extractors["semantic"] = lambda _: 1 / 0  # type: ignore[assignment,return-value]  # on purpose
-    strategies = {"addMemoryStrategies": [{"semanticMemoryStrategy": {"name": "s"}}]}
-    bench.clients.control.update_memory(memoryId=bench.memory_id, memoryStrategies=strategies)
     bench.event()
-    bench.emulator.clock.advance(60)
+    bench.emulator.faults.add("ListEvents", "throttled", when=lambda _: bool(1 / 0))
     with Refused("ServiceException", "emulator failed"):
         bench.events()
     assert "ZeroDivisionError" in bench.emulator.crashes[0]
@@ -200,6 +198,11 @@ def test_reset_loses_all_but_clock_and_switches(bench: Bench) -> None:
     assert bench.clients.control.list_memories()["memories"] == []
     assert bench.emulator.switches.record_order == "id"
     assert bench.emulator.clock.now() == now
+
+
+def of(fault: str, **options: Any) -> dict[str, Any]:
+    """A rule with options."""
+    return {"operation": "CreateEvent", "fault": fault, "options": options}
 
 
 def control(emulator: Emulator, method: str, name: str, body: Any = None) -> Any:
@@ -237,10 +240,14 @@ def test_controls(bench: Bench) -> None:
         ("POST", "clock", {"advance": -1}, 400),
         ("POST", "clock", {"advance": "x"}, 400),
         ("POST", "clock", {"advance": 1e300}, 400),
+        ("POST", "clock", {"advance": 10**400}, 400),
         ("POST", "switches", {"nothing": 1}, 400),
         ("POST", "faults", {"operation": "CreateEvent"}, 400),
         ("POST", "faults", {"operation": "CreateEvent", "fault": "slow", "extra": 1}, 400),
         ("POST", "faults", {"operation": "CreateEvent", "fault": "slow", "nth": "1"}, 400),
+        ("POST", "faults", of("slow", seconds=1e300), 400),
+        ("POST", "faults", of("clock_skew", seconds=1e15), 400),
+        ("POST", "faults", of("partial_failure", code=1.5), 400),
     ],
 )
 def test_wrong_controls(
@@ -249,6 +256,54 @@ def test_wrong_controls(
     """A control request that cannot be met says so."""
     answered, _, answer = ask(agentcore, method, f"/_emu/{name}", body)
     assert (answered, list(json.loads(answer))) == (status, ["error"])
+
+
+@pytest.mark.parametrize("step", [0.001, 0.1, 0.2, 1.0])
+def test_the_clock_keeps_whole_milliseconds(step: float) -> None:
+    """From whatever start, so many milliseconds are so many."""
+    for microsecond in range(0, 1_000_000, 1_000):
+        clock = VirtualClock(datetime(2026, 3, 4, 5, 6, 7, microsecond, UTC))
+        start = clock.now()
+        for moved in range(1, 4):
+            assert clock.advance(step) == start + moved * round(step * 1_000)
+
+
+def test_the_log_is_read_while_requests_arrive() -> None:
+    """Counting goes on however many arrive meanwhile."""
+    log, stop = RequestLog(), threading.Event()
+
+    def arrive() -> None:
+        while not stop.is_set():
+            log.add(LoggedRequest(method="GET", target="/", headers={}, body=b"", at=0))
+
+    writers = [threading.Thread(target=arrive) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    try:
+        for _ in range(300):
+            assert log.calls("CreateEvent") == []
+            assert set(log.counts()) <= {"unknown"}
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+
+
+def test_what_is_nested_too_deeply_is_refused(bench: Bench) -> None:
+    """Before it is kept, so that every later answer can be rendered."""
+    deep: Any = "end"
+    for _ in range(250):
+        deep = [deep]
+    with Refused("ValidationException"):
+        bench.event(payload=[{"blob": deep}])
+    assert bench.events() == []
+
+
+@pytest.mark.parametrize("key", ["[" * 100_000, "{}", "[1"])
+def test_no_token_is_too_odd(bench: Bench, key: str) -> None:
+    """Whatever stands in a page token, it is refused in the service's words."""
+    with Refused("ValidationException", "nextToken"):
+        bench.events(nextToken=urlsafe_b64encode(key.encode()).decode())
 
 
 def test_the_clock_moves_as_told() -> None:

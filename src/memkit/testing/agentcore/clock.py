@@ -16,14 +16,14 @@ class VirtualClock:
 
     def __init__(self, start: datetime | None = None, *, running: bool = False) -> None:
         self._lock = threading.Lock()
-        self._base = time.time() if start is None else start.timestamp()
+        self._base = _milliseconds(time.time() if start is None else start.timestamp())
         self._started = time.monotonic()
         self._running = running
 
     def now(self) -> int:
         """Return the virtual time in whole milliseconds."""
         with self._lock:
-            return int((self._base + self._elapsed()) * SECOND)
+            return self._base + self._elapsed()
 
     def now_datetime(self) -> datetime:
         """Return the virtual time as an aware datetime."""
@@ -36,7 +36,7 @@ class VirtualClock:
             msg = f"the clock moves forward, by at most a century; got {seconds} s"
             raise ValueError(msg)
         with self._lock:
-            self._base += seconds
+            self._base += _milliseconds(seconds)
         return self.now()
 
     def run(self) -> None:
@@ -51,5 +51,10 @@ class VirtualClock:
             self._base += self._elapsed()
             self._running = False
 
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._started if self._running else 0.0
+    def _elapsed(self) -> int:
+        return _milliseconds(time.monotonic() - self._started) if self._running else 0
+
+
+def _milliseconds(seconds: float) -> int:
+    # Rounded: what was given in whole milliseconds is seldom whole in binary.
+    return round(seconds * SECOND)

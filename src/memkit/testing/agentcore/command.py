@@ -70,7 +70,7 @@ def greeting(url: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and serve."""
-    parser = argparse.ArgumentParser(prog="agentcore-emulator", description=__doc__)
+    parser = argparse.ArgumentParser(prog="memkit agentcore-emulator", description=__doc__)
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 takes a free port")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--profile", choices=("quick", "live"), default="quick")

@@ -50,7 +50,7 @@ class Controls:
             return json_reply(404, {"error": f"there are: {known}"})
         try:
             return json_reply(200, {name: found(as_members(parse_json(request.body or b"{}")))})
-        except (ValueError, TypeError, KeyError) as exc:
+        except (ValueError, TypeError, KeyError, OverflowError) as exc:
             return json_reply(400, {"error": str(exc)})
 
     def _health(self, _: Members) -> Json:

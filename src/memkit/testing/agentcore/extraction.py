@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from memkit.testing.agentcore.extractors import Extraction, Extractor, Source, built_in_extractors
-from memkit.testing.agentcore.namespaces import expand, stored_form
+from memkit.testing.agentcore.metadata import MOST_KEYS, SYSTEM_TYPES
+from memkit.testing.agentcore.namespaces import expand, kept_form
 from memkit.testing.agentcore.records import Record, Version
 from memkit.testing.agentcore.values import Json, Members
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from memkit.testing.agentcore.switches import Switches
 
 LONGEST_TEXT = 16_000
+
+
+class _FailedError(Exception):
+    """A job comes to nothing; the others go on."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -90,11 +95,8 @@ class Queue:
 
     def run_due(self, now: int) -> None:
         """Run the jobs whose time has come, in order, each as of its own time."""
-        if not self._waiting or self._waiting[0].due > now:
-            return
-        due = [job for job in self._waiting if job.due <= now]
-        self._waiting = self._waiting[len(due) :]
-        for job in due:
+        while self._waiting and self._waiting[0].due <= now:
+            job = self._waiting.pop(0)
             for _ in range(job.times):
                 self._run(job)
 
@@ -109,8 +111,8 @@ class Queue:
         if job.failure is None:
             try:
                 self._extract(job, now)
-            except LookupError as exc:
-                job.failure = f"the namespace cannot be made: {exc}"
+            except _FailedError as exc:
+                job.failure = str(exc)
         if job.failure is not None:
             job.memory.jobs[job.job_id] = job
         for mishap in job.mishaps:
@@ -118,14 +120,36 @@ class Queue:
 
     def _extract(self, job: Job, now: int) -> None:
         strict = _strict_values(job)
-        extractor = self.extractors[job.strategy.extracts]
         for template in job.strategy.templates:
-            namespace = stored_form(_expand(template, job), self._switches.namespace_mode)
+            namespace = self._namespace(template, job)
             places = (job.strategy.strategy_id, namespace, *strict.values())
             before = _rolling(job, places, now)
             source = Source(job.event, job.strategy.strategy_id, before.text if before else None)
-            for extraction in extractor(source):
+            for extraction in self._extractions(job, source, strict):
                 self._write(job, extraction, strict, places, now)
+
+    def _namespace(self, template: str, job: Job) -> str:
+        try:
+            return kept_form(_expand(template, job), self._switches.namespace_mode)
+        except (LookupError, ValueError) as exc:
+            msg = f"the namespace cannot be made: {exc}"
+            raise _FailedError(msg) from exc
+
+    def _extractions(self, job: Job, source: Source, strict: dict[str, str]) -> list[Extraction]:
+        """What the extractor makes of an event, if every record of it can be shown."""
+        try:
+            found = list(self.extractors[job.strategy.extracts](source))
+        except Exception as exc:
+            msg = f"the extractor raised {type(exc).__name__}"
+            raise _FailedError(msg) from exc
+        for extraction in found:
+            if not extraction.text:
+                msg = "the extractor returned an empty text"
+                raise _FailedError(msg)
+            if len(_metadata(job, extraction, strict)) > MOST_KEYS - len(SYSTEM_TYPES):
+                msg = f"the extractor returned more than {MOST_KEYS - len(SYSTEM_TYPES)} keys"
+                raise _FailedError(msg)
+        return found
 
     def _write(
         self,
@@ -138,7 +162,6 @@ class Queue:
         memory, text = job.memory, extraction.text[:LONGEST_TEXT]
         key = place if extraction.replaces else (*place, text)
         old = _rolling(job, key, now) if job.times == 1 else None
-        metadata: Members = {name: {"stringValue": value} for name, value in strict.items()}
         record_id = old.record_id if old else self._mint.record_id()
         version = Version(
             record_id=record_id,
@@ -149,7 +172,7 @@ class Queue:
             namespaces=(place[1],),
             timestamp=job.event.at,
             strategy_id=job.strategy.strategy_id,
-            metadata={**_within_schema(job, extraction.metadata), **metadata},
+            metadata=_metadata(job, extraction, strict),
             indexed=frozenset(memory.index_types()),
             expiry_days=job.strategy.expiry_days,
         )
@@ -192,6 +215,8 @@ def _rolling(job: Job, key: tuple[str, ...], now: int) -> Version | None:
     return record.seen(now, now) if record else None
 
 
-def _within_schema(job: Job, metadata: Members) -> Members:
+def _metadata(job: Job, extraction: Extraction, strict: dict[str, str]) -> Members:
+    """What the schema knows of what was extracted, and the values that the event decides."""
     known = job.strategy.schema_keys()
-    return {key: value for key, value in metadata.items() if key in known}
+    within = {key: value for key, value in extraction.metadata.items() if key in known}
+    return {**within, **{name: {"stringValue": value} for name, value in strict.items()}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memkit.testing.agentcore.fault_groups import FAULTS
@@ -138,6 +139,10 @@ class Faults:
         return [rule.action for rule in list(self.rules) if rule.applies(operation, params)]
 
 
+LARGEST = timedelta(days=36_500).total_seconds()
+"""Of a number among the options: a century, where it is of seconds."""
+
+
 def _made(fault: str, options: Mapping[str, object]) -> Action:
     if fault not in FAULTS:
         msg = f"no fault is called {fault!r}; there are {', '.join(FAULTS)}"
@@ -158,8 +163,10 @@ def _made(fault: str, options: Mapping[str, object]) -> Action:
 def _resembles(value: object, default: object) -> bool:
     if isinstance(default, bool) or isinstance(value, bool):
         return isinstance(default, bool) and isinstance(value, bool)
-    if isinstance(default, int | float):
-        return isinstance(value, int | float)
+    if isinstance(default, float):
+        return isinstance(value, int | float) and abs(value) <= LARGEST
+    if isinstance(default, int):
+        return isinstance(value, int) and abs(value) <= LARGEST
     if isinstance(default, tuple):
         return isinstance(value, list | tuple)
     return isinstance(value, str) or (default is None and value is None)

@@ -78,17 +78,17 @@ class RequestLog:
             self._bytes -= len(self._requests.popleft().body)
 
     def all(self) -> list[LoggedRequest]:
-        """List the requests."""
+        """List the requests; more may arrive meanwhile."""
         return list(self._requests)
 
     def calls(self, operation: str) -> list[LoggedRequest]:
         """List the requests of one operation."""
-        return [request for request in self._requests if request.operation == operation]
+        return [request for request in self.all() if request.operation == operation]
 
     def counts(self) -> dict[str, int]:
         """Count the requests of each operation."""
         counted: dict[str, int] = {}
-        for request in self._requests:
+        for request in self.all():
             name = request.operation or "unknown"
             counted[name] = counted.get(name, 0) + 1
         return counted

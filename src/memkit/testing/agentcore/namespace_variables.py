@@ -28,7 +28,7 @@ def check_rule(rule: Params) -> None:
     """Refuse a pattern that is none."""
     try:
         re.compile(rule.text("regexPattern", ""))
-    except re.error as exc:
+    except (re.error, OverflowError, RecursionError) as exc:
         raise invalid_field("namespaceKeys.validation.regexPattern", str(exc)) from exc
 
 

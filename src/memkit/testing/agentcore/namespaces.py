@@ -60,13 +60,21 @@ def normalize(namespace: str) -> str:
     return f"/{'/'.join(parts)}/" if parts else "/"
 
 
+def kept_form(namespace: str, mode: Mode) -> str:
+    """Return the form of a namespace that a record is to lie in.
+
+    `ValueError` where that is longer than an answer may show it: slashes can have come to it.
+    """
+    form = stored_form(namespace, mode)
+    if len(form) > LONGEST:
+        msg = f"a namespace of {len(form)} characters; at most {LONGEST}"
+        raise ValueError(msg)
+    return form
+
+
 def expand(template: str, values: Mapping[str, str]) -> str:
     """Fill the placeholders of a template; a `LookupError` names one that has no value."""
-    filled = PLACEHOLDER.sub(lambda match: values[match[1]], template)
-    if len(filled) > LONGEST:
-        msg = f"a namespace of {len(filled)} characters"
-        raise LookupError(msg)
-    return filled
+    return PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
 def placeholders(template: str) -> list[str]:

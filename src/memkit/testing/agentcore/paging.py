@@ -66,7 +66,7 @@ class Pager:
         try:
             request, key = json.loads(urlsafe_b64decode(token.encode()))
             belongs = request == self.request and all(isinstance(k, int | float | str) for k in key)
-        except (ValueError, TypeError) as exc:
+        except (ValueError, TypeError, RecursionError) as exc:
             raise invalid_field("nextToken", "is not a token of this service") from exc
         if not belongs:
             raise invalid_field("nextToken", "is not a token of this request")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memkit.testing.agentcore.errors import invalid_field, not_found
 from memkit.testing.agentcore.metadata import check_writable, kept, type_clash
-from memkit.testing.agentcore.namespaces import stored_form
+from memkit.testing.agentcore.namespaces import kept_form
 from memkit.testing.agentcore.records import Record, Version
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ def _create(call: Call, memory: Memory, entry: Params) -> str:
         metadata=kept(entry.part("metadata").members, memory, strategy_id),
         indexed=frozenset(memory.index_types()),
         expiry_days=_expiry(call, None),
+        by_client=True,
     )
     memory.records[version.record_id] = Record([version])
     return version.record_id
@@ -132,6 +133,7 @@ def _update(call: Call, memory: Memory, entry: Params) -> str:
         metadata=metadata,
         indexed=frozenset(memory.index_types()),
         expiry_days=_expiry(call, old.expiry_days),
+        by_client=True,
     )
     memory.records[old.record_id].write(version)
     return old.record_id
@@ -146,6 +148,7 @@ def _delete(call: Call, memory: Memory, entry: Params) -> str:
 
 def _check(call: Call, entry: Params) -> None:
     check_writable(entry.part("metadata"), system_keys_count=call.switches.system_keys_count)
+    _namespaces(call, entry)
 
 
 def _check_all_found(call: Call) -> None:
@@ -185,7 +188,10 @@ def _strategy_id(call: Call, memory: Memory, entry: Params) -> str | None:
 
 def _namespaces(call: Call, entry: Params) -> tuple[str, ...]:
     mode = call.switches.namespace_mode
-    return tuple(stored_form(namespace, mode) for namespace in entry.texts("namespaces"))
+    try:
+        return tuple(kept_form(namespace, mode) for namespace in entry.texts("namespaces"))
+    except ValueError as exc:
+        raise invalid_field("records.namespaces", str(exc)) from exc
 
 
 def _metadata(call: Call, entry: Params, old: Version) -> Members:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """A record as one write left it. `indexed` are the keys that were indexed at that time."""
+    """A record as one write left it. `indexed` are the keys that were indexed at that time.
+
+    `by_client` tells that a client has made or edited it.
+    """
 
     record_id: str
     created_at: int
@@ -29,6 +32,7 @@ class Version:
     indexed: frozenset[str] = frozenset()
     expiry_days: int | None = None
     deleted: bool = False
+    by_client: bool = False
 
     @property
     def expires_at(self) -> int | None:
@@ -87,8 +91,10 @@ class Record:
     def write(self, version: Version) -> None:
         """Add a version; those that no lag can reach any more are lost."""
         horizon = version.written_at - DAY
-        reachable = [old for old in self.versions[:-1] if old.written_at > horizon]
-        self.versions = [*reachable, self.versions[-1], version]
+        before = [old for old in self.versions if old.written_at <= horizon]
+        since = [old for old in self.versions if old.written_at > horizon]
+        # The last one before is what is seen at the horizon.
+        self.versions = [*before[-1:], *since, version]
 
     def seen(self, until: int, now: int, *, shows_deleted: bool = False) -> Version | None:
         """Return the version that a reader sees who knows of writes up to a moment."""

@@ -177,8 +177,6 @@ def _memories(call: Call, answer: Members) -> list[Memory]:
 def _client_records(memory: Memory, record_id: str | None) -> Iterator[Record]:
     for record in list(memory.records.values()):
         newest = record.newest
-        is_meant = (
-            newest.record_type == "BASE" if record_id is None else record_id == newest.record_id
-        )
+        is_meant = newest.by_client if record_id is None else record_id == newest.record_id
         if is_meant and not newest.deleted:
             yield record

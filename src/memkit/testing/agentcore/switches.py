@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Literal, get_args, get_type_hints
+
+from memkit.testing.agentcore.clock import DAY, SECOND
+
+STRATEGY_ID = re.compile("[a-zA-Z0-9][a-zA-Z0-9_-]{0,99}")
+"""What an answer may show as the strategy of a record."""
 
 
 @dataclass(kw_only=True)
@@ -104,6 +110,11 @@ def _checked(name: str, value: object, hint: object) -> object:
     else:
         allowed = "a number, not negative"
         fits = (value is None and type(None) in get_args(hint)) or _is_amount(value)
+    if name.endswith("_lag"):
+        # Older versions of a record are not kept.
+        allowed, fits = "seconds, at most a day", fits and float(str(value)) * SECOND <= DAY
+    if name == "no_strategy_id":
+        allowed, fits = STRATEGY_ID.pattern, fits and STRATEGY_ID.fullmatch(str(value)) is not None
     if not fits:
         msg = f"switch {name} cannot be {value!r}; allowed: {allowed}"
         raise ValueError(msg)

@@ -13,15 +13,30 @@ if TYPE_CHECKING:
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Members: TypeAlias = "dict[str, Json]"
 
+DEEPEST = 200
+TOO_DEEP = f"nested more than {DEEPEST} deep"
+
 
 def parse_json(text: bytes) -> Json:
     """Parse strict JSON; everything that is not strict JSON is a `ValueError`."""
     try:
         parsed: Json = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError as exc:
-        msg = "nested too deeply"
-        raise ValueError(msg) from exc
+        raise ValueError(TOO_DEEP) from exc
+    if _is_deep(parsed):
+        raise ValueError(TOO_DEEP)
     return parsed
+
+
+def _is_deep(value: Json) -> bool:
+    """Whether `value` is nested deeper than an answer around it could still be rendered."""
+    level = [value]
+    for _ in range(DEEPEST):
+        inner = [as_members(each).values() or as_list(each) for each in level]
+        level = [each for values in inner for each in values]
+        if not level:
+            return False
+    return True
 
 
 def render_json(value: Json) -> bytes:
