@@ -277,6 +277,7 @@ def test_an_override_is_modified(clients: Clients) -> None:
     [
         (semantic(namespaceTemplates=["/{agent}/"]), "placeholder"),
         (semantic(memoryRecordSchema={"metadataSchema": [{**STRICT, "key": "x"}]}), "indexed"),
+        (semantic(memoryRecordSchema={"metadataSchema": [{**STRICT, "key": "n"}]}), "as STRING"),
         (
             semantic(memoryRecordSchema={"metadataSchema": [{**STRICT, "type": "NUMBER"}]}),
             "STRING",
@@ -314,7 +315,7 @@ def test_impossible_strategies_are_refused(
         new_memory(
             clients,
             memoryStrategies=[strategy],
-            indexedKeys=[{"key": "kind", "type": "STRING"}],
+            indexedKeys=[{"key": "kind", "type": "STRING"}, {"key": "n", "type": "NUMBER"}],
         )
     assert clients.control.list_memories()["memories"] == []
 

@@ -52,6 +52,30 @@ def test_a_page_is_cut_before_the_filter(bench: Bench) -> None:
     assert [len(page["events"]) for page in pages] == [0, 0, 1]
 
 
+def test_a_root_of_another_session_is_refused_on_any_branch(bench: Bench) -> None:
+    """Also on the main branch, where nothing is forked."""
+    root = bench.event(sessionId="s2")["eventId"]
+    for name in ("main", "alt"):
+        with Refused("ValidationException", "another actor or session"):
+            bench.event(branch={"name": name, "rootEventId": root})
+
+
+def test_a_memory_is_the_same_by_id_and_by_arn(bench: Bench) -> None:
+    """A client token and a page token that were used with one fit the other."""
+    bench.emulator.switches.update(token_mismatch="reject")  # noqa: S106  # a switch
+    arn = bench.clients.control.get_memory(memoryId=bench.memory_id)["memory"]["arn"]
+    made = {
+        bench.event(at=0, clientToken="t" * 40, memoryId=named)["eventId"]
+        for named in (bench.memory_id, arn)
+    }
+    assert len(made) == 1
+    bench.event(at=1)
+    asked = {"actorId": "ann", "sessionId": "s1", "maxResults": 1}
+    token = bench.list_events(**asked)["nextToken"]
+    (last,) = bench.list_events(**asked, memoryId=arn, nextToken=token)["events"]
+    assert {last["eventId"]} == made
+
+
 def test_the_default_page_has_twenty(bench: Bench) -> None:
     """Without maxResults a page has 20 events, and a token leads to the rest."""
     for at in range(21):

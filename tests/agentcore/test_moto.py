@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from memkit.testing.agentcore import Clients, Emulator
-from tests.agentcore.bench import BIRTH, equals, said, texts
+from tests.agentcore.bench import BIRTH, equals, record, said, texts
 
 ACTORS = ("ann", "a/b:c", "bob")
 SESSIONS = ("s1", "s2")
@@ -303,12 +303,96 @@ def memory_pages(clients: Clients) -> Any:
     return len(clients.control.list_memories(maxResults=1)["memories"])
 
 
-def actors(clients: Clients) -> Any:
-    """Anything beyond the nine operations that both have."""
-    try:
-        return clients.data.list_actors(memoryId=memory_of(clients))["actorSummaries"]
-    except NotImplementedError:
-        return "not implemented"
+def extraction_settings(clients: Clients) -> Any:
+    """A mode that the model lacks, and a variable that nobody declared."""
+    memory_id = memory_of(clients)
+    variables = {"namespaceVariables": {"agent": "gamma"}}
+    calls = (
+        lambda: put(clients, memory_id, extractionMode="NEVER") and "accepted",
+        lambda: put(clients, memory_id, extractionConfig=variables) and "accepted",
+    )
+    return {outcome(call) for call in calls}
+
+
+def malformed_memory(clients: Clients) -> Any:
+    """A list of a memory whose id no memory can have."""
+    return outcome(lambda: listed(clients, "no such memory!")["events"])
+
+
+def changed_templates(clients: Clients) -> Any:
+    """The templates of a strategy after they were modified."""
+    given = {"name": "facts", "namespaceTemplates": ["/{actorId}/"]}
+    found = memory_of(clients, memoryStrategies=[{"semanticMemoryStrategy": given}])
+    (strategy,) = clients.control.get_memory(memoryId=found)["memory"]["strategies"]
+    change = {"memoryStrategyId": strategy["strategyId"], "namespaceTemplates": ["/new/{actorId}/"]}
+    clients.control.update_memory(
+        memoryId=found, memoryStrategies={"modifyMemoryStrategies": [change]}
+    )
+    (strategy,) = clients.control.get_memory(memoryId=found)["memory"]["strategies"]
+    return strategy.get("namespaceTemplates")
+
+
+def namespace_keys(clients: Clients) -> Any:
+    """Whether the keys of namespaces and the schema of records are kept."""
+    schema = {"metadataSchema": [{"key": "topic", "type": "STRING"}]}
+    given = {"name": "facts", "memoryRecordSchema": schema}
+    found = memory_of(
+        clients,
+        namespaceKeys=[{"key": "agent"}],
+        memoryStrategies=[{"semanticMemoryStrategy": given}],
+    )
+    memory = clients.control.get_memory(memoryId=found)["memory"]
+    return "namespaceKeys" in memory, "memoryRecordSchema" in memory["strategies"][0]
+
+
+def control_token(clients: Clients) -> Any:
+    """How many memories two calls with one token make."""
+    made = {memory_of(clients, name=name, clientToken="t" * 40) for name in ("one", "one")}
+    return len(made)
+
+
+def beyond(clients: Clients) -> Any:
+    """What becomes of the operations that only one of them has."""
+    memory_id = memory_of(clients)
+    namespace = {"memoryId": memory_id, "namespace": "/a/"}
+    found = f"mem-{'0' * 36}"
+    said_now = {"conversational": said("x")["conversational"]}
+    calls = {
+        "list_actors": {"memoryId": memory_id},
+        "list_sessions": {"memoryId": memory_id, "actorId": "ann"},
+        "ingest_data": {
+            "memoryId": memory_id,
+            "actorId": "ann",
+            "contentTimestamp": BIRTH,
+            "source": {"inline": {"payload": [said_now]}},
+        },
+        "batch_create_memory_records": {"memoryId": memory_id, "records": [record()]},
+        "batch_update_memory_records": {
+            "memoryId": memory_id,
+            "records": [{"memoryRecordId": found, "timestamp": BIRTH}],
+        },
+        "batch_delete_memory_records": {
+            "memoryId": memory_id,
+            "records": [{"memoryRecordId": found}],
+        },
+        "get_memory_record": {"memoryId": memory_id, "memoryRecordId": found},
+        "delete_memory_record": {"memoryId": memory_id, "memoryRecordId": found},
+        "list_memory_records": namespace,
+        "retrieve_memory_records": {**namespace, "searchCriteria": {"searchQuery": "tea"}},
+        "list_memory_extraction_jobs": {"memoryId": memory_id},
+        "start_memory_extraction_job": {
+            "memoryId": memory_id,
+            "extractionJob": {"jobId": "0" * 8},
+        },
+    }
+    found_here = set()
+    for name, params in calls.items():
+        try:
+            outcome(lambda name=name, params=params: getattr(clients.data, name)(**params))
+            found_here.add("emulated")
+        except NotImplementedError:
+            found_here.add("not implemented")
+    return found_here
 
 
 DIFFERENCES: dict[Probe, tuple[Any, Any]] = {
@@ -329,7 +413,12 @@ DIFFERENCES: dict[Probe, tuple[Any, Any]] = {
     templates: (None, ["/{actorId}/"]),
     indexed_keys: (False, True),
     memory_pages: (2, 1),
-    actors: ("not implemented", []),
+    extraction_settings: ({"accepted"}, {"ValidationException"}),
+    malformed_memory: ([], "ValidationException"),
+    changed_templates: (None, ["/new/{actorId}/"]),
+    namespace_keys: ((False, False), (True, True)),
+    control_token: (2, 1),
+    beyond: ({"not implemented"}, {"emulated"}),
 }
 
 

@@ -226,7 +226,10 @@ def test_controls(bench: Bench) -> None:
         bench.event()
     assert control(emulator, "GET", "faults")[0]["applied"] == 1
     assert control(emulator, "DELETE", "faults") == []
-    assert control(emulator, "GET", "log")[-1]["error"] == "ThrottledException"
+    logged = control(emulator, "GET", "log")[-1]
+    assert logged["error"] == "ThrottledException"
+    assert json.loads(logged["body"])["actorId"] == "ann"
+    assert "bedrock-agentcore" in logged["headers"]["authorization"]
     assert control(emulator, "DELETE", "log") == []
     assert control(emulator, "GET", "health")["status"] == "ok"
     assert control(emulator, "POST", "reset") is True

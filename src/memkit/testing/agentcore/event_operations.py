@@ -124,11 +124,11 @@ def _open(memory: Memory, call: Call, session_id: str) -> Session:
 
 def _branch_off(memory: Memory, session: Session, event: Event) -> None:
     name, root_id = event.branch_name, Params(event.branch).text_or_none("rootEventId")
-    if name == MAIN or (root_id is None and name in session.forks):
+    root = None if root_id is None else session.find(root_id) or _complain_about(memory, root_id)
+    if name == MAIN or (root is None and name in session.forks):
         return
-    if root_id is None:
+    if root is None:
         raise invalid_field("branch.rootEventId", f"must be given for the new branch {name}")
-    root = session.find(root_id) or _complain_about(memory, root_id)
     fork = Fork(root.branch_name, root.newest_first)
     if session.forks.setdefault(name, fork) != fork:
         msg = f"branch {name} has another root event"

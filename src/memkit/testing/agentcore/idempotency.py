@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memkit.testing.agentcore.errors import invalid
-from memkit.testing.agentcore.values import canonical
+from memkit.testing.agentcore.values import by_id, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,9 +40,9 @@ class ClientTokens:
         token = call.params.text_or_none(name) if name else None
         if name is None or token is None:
             return handle(call)
-        memory_id = call.params.text("memoryId", "").rpartition("/")[2]
-        key = call.operation.name, memory_id, token
-        asked = {part: value for part, value in call.params.members.items() if part != name}
+        members = by_id(call.params.members)
+        key = call.operation.name, str(members.get("memoryId", "")), token
+        asked = {part: value for part, value in members.items() if part != name}
         request = canonical(asked)
         earlier = self._answered.get(key)
         if earlier is not None and not _is_over(earlier, call):

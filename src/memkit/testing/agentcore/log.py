@@ -43,10 +43,12 @@ class LoggedRequest:
         return self._scope(2)
 
     def shown_as(self) -> Members:
-        """Return the request as JSON, headers and wire bytes left out."""
+        """Return the request as JSON; a byte that is no UTF-8 stands as its escape."""
         return {
             "method": self.method,
             "target": self.target,
+            "headers": dict(self.headers),
+            "body": self.body.decode(errors="backslashreplace"),
             "operation": self.operation,
             "params": self.params,
             "at": self.at,

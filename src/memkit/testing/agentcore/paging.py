@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from memkit.testing.agentcore.errors import invalid_field
-from memkit.testing.agentcore.values import canonical
+from memkit.testing.agentcore.values import by_id, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +75,7 @@ class Pager:
 
 def pager(operation: str, members: Members, size: int, *, short: bool) -> Pager:
     """Make the pager of a request; tokens only fit requests that ask for the same."""
-    asked = {name: value for name, value in members.items() if name not in UNTOUCHED}
+    asked = {name: value for name, value in by_id(members).items() if name not in UNTOUCHED}
     request = hashlib.sha256(f"{operation}{canonical(asked)}".encode()).hexdigest()[:16]
     token = members.get("nextToken")
     return Pager(request, token if isinstance(token, str) else None, _size(size, short=short))

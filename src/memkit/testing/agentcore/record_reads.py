@@ -8,7 +8,7 @@ from memkit.testing.agentcore.errors import not_found
 from memkit.testing.agentcore.filters import record_predicate
 from memkit.testing.agentcore.namespaces import place_of
 from memkit.testing.agentcore.records import Version, seen_records
-from memkit.testing.agentcore.retrieval import similarity
+from memkit.testing.agentcore.retrieval import features, similarity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,9 +54,9 @@ def list_memory_records(call: Call) -> Members:
 def retrieve_memory_records(call: Call) -> Members:
     """Search by likeness to a text; filters run first, then the best topK are paged."""
     criteria = call.params.part("searchCriteria")
-    filtered, query = _filter(call, criteria), criteria.text("searchQuery")
+    filtered, asked = _filter(call, criteria), features(criteria.text("searchQuery"))
     scored = sorted(
-        (-similarity(query, version.text), version.record_id, version)
+        (-similarity(asked, version.features), version.record_id, version)
         for version in _seen(call, criteria, call.switches.record_retrieve_lag)
         if filtered(version)
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memkit.testing.agentcore.clock import DAY
 from memkit.testing.agentcore.metadata import system_metadata
+from memkit.testing.agentcore.retrieval import Features, features
 from memkit.testing.agentcore.values import Members, to_seconds
 
 if TYPE_CHECKING:
@@ -33,6 +35,11 @@ class Version:
     expiry_days: int | None = None
     deleted: bool = False
     by_client: bool = False
+
+    @cached_property
+    def features(self) -> Features:
+        """What a search compares, worked out once for each version."""
+        return features(self.text)
 
     @property
     def expires_at(self) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from functools import lru_cache
 from typing import NamedTuple
 
 WORD = re.compile(r"\w+")
@@ -20,16 +19,15 @@ class Features(NamedTuple):
     norm: float
 
 
-def similarity(query: str, text: str) -> float:
+def similarity(asked: Features, stored: Features) -> float:
     """Return the cosine of both texts' words and trigrams, 0..1."""
-    asked, stored = _features(query), _features(text)
     shared = sum(weight * stored.weights[one] for one, weight in asked.weights.items())
     norms = asked.norm * stored.norm
     return min(1.0, round(shared / norms, 6)) if norms else 0.0
 
 
-@lru_cache(maxsize=4_096)
-def _features(text: str) -> Features:
+def features(text: str) -> Features:
+    """Take a text apart."""
     weights: Counter[str] = Counter()
     for word in WORD.findall(text.casefold()):
         weights[word] += WORD_WEIGHT

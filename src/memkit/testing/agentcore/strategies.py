@@ -171,8 +171,8 @@ def check_schema(strategy: Strategy, indexed: Mapping[str, str]) -> None:
 def _strict_complaint(entry: Params, indexed: Mapping[str, str]) -> str | None:
     if entry.text("type", "STRING") != "STRING":
         return f"a {STRICT} key must have type STRING"
-    if entry.text("key") not in indexed:
-        return f"a {STRICT} key must be indexed"
+    if indexed.get(entry.text("key")) != "STRING":
+        return f"a {STRICT} key must be indexed as STRING"
     return f"a {STRICT} key has no extractionConfig" if "extractionConfig" in entry else None
 
 

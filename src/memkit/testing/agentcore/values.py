@@ -74,6 +74,12 @@ def without_nulls(members: Mapping[str, Json]) -> Members:
     return {name: value for name, value in members.items() if value is not None}
 
 
+def by_id(members: Members) -> Members:
+    """Return the members with the memory by its id, also where it was named by its ARN."""
+    named = members.get("memoryId")
+    return {**members, "memoryId": named.rpartition("/")[2]} if isinstance(named, str) else members
+
+
 class Params:
     """The members of a validated structure; a null member counts as absent."""
 
