@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from botocore.loaders import Loader
 
 from memkit.testing.agentcore import Emulator, LoggedRequest, RequestLog, VirtualClock
 from memkit.testing.agentcore.command import serve
@@ -450,3 +452,47 @@ def test_without_botocore_it_says_what_to_install() -> None:
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
     )
     assert "needs `agent-memkit[agentcore]`" in ran.stderr
+
+
+def served_with(models: Path, plane: str, change: Callable[[Any], object]) -> tuple[str, str, int]:
+    """What the command says where botocore has another model of a plane; it is then ended."""
+    model = Loader().load_service_model(plane, "service-2")
+    change(model)
+    version = str(model["metadata"]["apiVersion"])
+    folder = models / ".aws/models" / plane / version
+    folder.mkdir(parents=True)
+    (folder / "service-2.json").write_text(json.dumps(model))
+    with subprocess.Popen(
+        [sys.executable, "-m", "memkit.testing.agentcore", "--port", "0"],
+        env={**os.environ, "HOME": str(models)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stdout.readline()
+        process.terminate()
+        said, complaint = process.stdout.read(), process.stderr.read()
+    return first + said, complaint, process.returncode
+
+
+def test_a_model_without_an_operation_is_refused_at_start(tmp_path: Path) -> None:
+    """An older botocore is told by name what it lacks, before anything is served."""
+    said, complaint, status = served_with(
+        tmp_path, "bedrock-agentcore", lambda model: model["operations"].pop("ListActors")
+    )
+    assert (said, status) == ("", 1)
+    assert "lack ListActors: install a newer botocore" in complaint
+
+
+def test_members_that_are_new_are_told_at_start(tmp_path: Path) -> None:
+    """A newer botocore is served, and what the emulator has never heard of is named."""
+    new = {"mood": {"shape": "String"}}
+    said, _, status = served_with(
+        tmp_path,
+        "bedrock-agentcore",
+        lambda model: model["shapes"]["CreateEventInput"]["members"].update(new),
+    )
+    assert status == 0
+    assert "members unknown here: CreateEventInput.mood" in said
