@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 DEFAULT_PORT = 8990
+DESCRIPTION = "Serve an emulator of Amazon Bedrock AgentCore Memory until it is interrupted."
 STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 WAKE_SECONDS = 0.2
@@ -70,12 +71,17 @@ def greeting(url: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and serve."""
-    parser = argparse.ArgumentParser(prog="memkit agentcore-emulator", description=__doc__)
+    parser = argparse.ArgumentParser(prog="memkit agentcore-emulator", description=DESCRIPTION)
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 takes a free port")
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--profile", choices=("quick", "live"), default="quick")
+    parser.add_argument("--host", default="127.0.0.1", help="where it listens")
+    parser.add_argument(
+        "--profile",
+        choices=("quick", "live"),
+        default="quick",
+        help="live has the lags and throttles of the service",
+    )
     parser.add_argument("--frozen", action="store_true", help="time moves only when advanced")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="the same one makes the same ids")
     given = parser.parse_args(arguments)
     return serve(
         given.port, given.host, profile=given.profile, frozen=given.frozen, seed=given.seed
