@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+import typer
+
+from memkit.cli.app import build
+
+from .conftest import Call
 
 MAIN = "from memkit.cli import main; main()"
 
@@ -49,9 +55,33 @@ def test_its_own_extra_is_all_it_needs() -> None:
     with started(ALONE) as process:
         assert process.stdout is not None
         assert "emulator on http://127.0.0.1:" in process.stdout.readline()
-    asked = [sys.executable, "-c", ALONE, "agentcore-emulator", "--help"]
-    helped = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=30)
-    assert "--profile" in helped.stdout
+
+
+def alone(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command without the extra of the command line, until it ends by itself."""
+    asked = [sys.executable, "-c", ALONE, "agentcore-emulator", *arguments]
+    return subprocess.run(asked, capture_output=True, text=True, check=False, timeout=30)
+
+
+def test_its_own_help_teaches_the_same() -> None:
+    """With or without the extra of the command line it shows an example and the same options."""
+    pytest.importorskip("botocore")
+    shown = alone("--help").stdout
+    listed = typer.main.get_command(build()).commands["agentcore-emulator"].params
+    options = {name for option in listed for name in option.opts}
+    assert "\n  memkit agentcore-emulator --port 0" in shown
+    assert set(re.findall(r"--[a-z]+", shown)) == options | {"--help"}
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "x"])
+def test_a_port_that_is_none_is_misuse(memkit: Call, port: str) -> None:
+    """It ends with 2 whichever extra is there, and says which option is meant."""
+    pytest.importorskip("botocore")
+    short = alone("--port", port)
+    full = memkit("agentcore-emulator", "--port", port)
+    assert (short.returncode, full.exit_code) == (2, 2)
+    assert "--port" in short.stderr
+    assert "Traceback" not in short.stderr
 
 
 def test_without_either_extra_its_own_is_named() -> None:

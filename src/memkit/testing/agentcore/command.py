@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from memkit.testing.agentcore.clock import VirtualClock
 from memkit.testing.agentcore.emulator import Emulator
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 DEFAULT_PORT = 8990
-DESCRIPTION = "Serve an emulator of Amazon Bedrock AgentCore Memory until it is interrupted."
+LAST_PORT = 65_535
+DESCRIPTION = """\
+Serve an emulator of Amazon Bedrock AgentCore Memory until it is interrupted.
+
+  memkit agentcore-emulator
+  memkit agentcore-emulator --port 0 --profile live
+"""
 STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 WAKE_SECONDS = 0.2
@@ -71,21 +77,37 @@ def greeting(url: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and serve."""
-    parser = argparse.ArgumentParser(prog="memkit agentcore-emulator", description=DESCRIPTION)
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 takes a free port")
+    given = _parser().parse_args(arguments)
+    return serve(
+        given.port, given.host, profile=given.profile, frozen=given.frozen, seed=given.seed
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="memkit agentcore-emulator",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--port", type=port, default=DEFAULT_PORT, help="0 takes a free port")
     parser.add_argument("--host", default="127.0.0.1", help="where it listens")
     parser.add_argument(
         "--profile",
-        choices=("quick", "live"),
+        choices=get_args(Profile),
         default="quick",
         help="live has the lags and throttles of the service",
     )
     parser.add_argument("--frozen", action="store_true", help="time moves only when advanced")
     parser.add_argument("--seed", type=int, default=0, help="the same one makes the same ids")
-    given = parser.parse_args(arguments)
-    return serve(
-        given.port, given.host, profile=given.profile, frozen=given.frozen, seed=given.seed
-    )
+    return parser
+
+
+def port(text: str) -> int:
+    """Read a port; argparse tells of an error by this function's name."""
+    number = int(text)
+    if not 0 <= number <= LAST_PORT:
+        raise ValueError(number)
+    return number
 
 
 @contextmanager
