@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -14,6 +15,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from memkit.testing.agentcore import Clients, Emulator
+from memkit.testing.agentcore.models import EXPECTED
 from tests.agentcore.bench import BIRTH, equals, record, said, texts
 
 ACTORS = ("ann", "a/b:c", "bob")
@@ -22,6 +24,16 @@ COMMON = [
     *("CreateEvent", "GetEvent", "ListEvents", "DeleteEvent"),
     *("CreateMemory", "GetMemory", "ListMemories", "UpdateMemory", "DeleteMemory"),
 ]
+PAGE = Path(__file__).parents[2] / "docs/agentcore-emulator.md"
+
+
+def method_of(operation: str) -> str:
+    """The name of an operation as a method of its client."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
+
+
+BEYOND = {method_of(operation) for operation in EXPECTED - {*COMMON}}
+"""The operations that moto lacks."""
 
 
 @pytest.fixture
@@ -54,7 +66,7 @@ class Player:
         self.create_memory(chance, -1)
         for step in range(steps):
             name = chance.choice(COMMON)
-            word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+            word = method_of(name)
             try:
                 self.notes.append((name, getattr(self, word)(chance, step)))
             except ClientError as error:
@@ -385,47 +397,67 @@ def beyond(clients: Clients) -> Any:
             "extractionJob": {"jobId": "0" * 8},
         },
     }
-    found_here = set()
-    for name, params in calls.items():
-        try:
-            outcome(lambda name=name, params=params: getattr(clients.data, name)(**params))
-            found_here.add("emulated")
-        except NotImplementedError:
-            found_here.add("not implemented")
-    return found_here
+    return {name: _presence(getattr(clients.data, name), params) for name, params in calls.items()}
 
 
-DIFFERENCES: dict[Probe, tuple[Any, Any]] = {
-    order: ([0, 1], [1, 0]),
-    event_id: (False, True),
-    event_filter: (1, 0),
-    pages: ((21, False), (20, True)),
-    payload_default: (False, True),
-    client_token: (2, 1),
-    unknown_memory: ([], "ResourceNotFoundException"),
-    patterns: ({"accepted"}, {"ValidationException"}),
-    empty_payload: ("ValidationException", []),
-    no_session: ("ValidationException", "generated"),
-    rootless_branch: ("accepted", "ValidationException"),
-    memory_id: (False, True),
-    twice_the_name: ("accepted", "ValidationException"),
-    after_update: ("ACTIVE", "UPDATING"),
-    templates: (None, ["/{actorId}/"]),
-    indexed_keys: (False, True),
-    memory_pages: (2, 1),
-    extraction_settings: ({"accepted"}, {"ValidationException"}),
-    malformed_memory: ([], "ValidationException"),
-    changed_templates: (None, ["/new/{actorId}/"]),
-    namespace_keys: ((False, False), (True, True)),
-    control_token: (2, 1),
-    beyond: ({"not implemented"}, {"emulated"}),
+def _presence(call: Callable[..., Any], params: dict[str, Any]) -> str:
+    try:
+        outcome(lambda: call(**params))
+    except NotImplementedError:
+        return "not implemented"
+    return "emulated"
+
+
+DIFFERENCES: dict[str, dict[Probe, tuple[Any, Any]]] = {
+    "order of events": {order: ([0, 1], [1, 0])},
+    "event id": {event_id: (False, True)},
+    "event filter, page size, token": {event_filter: (1, 0), pages: ((21, False), (20, True))},
+    "`includePayloads` left out": {payload_default: (False, True)},
+    "client token again, on either plane": {client_token: (2, 1), control_token: (2, 1)},
+    "unknown memory, malformed id": {
+        unknown_memory: ([], "ResourceNotFoundException"),
+        malformed_memory: ([], "ValidationException"),
+    },
+    "`extractionMode`, `extractionConfig`": {
+        extraction_settings: ({"accepted"}, {"ValidationException"})
+    },
+    "patterns, lengths, ranges": {patterns: ({"accepted"}, {"ValidationException"})},
+    "empty payload, no session": {
+        empty_payload: ("ValidationException", []),
+        no_session: ("ValidationException", "generated"),
+    },
+    "branch without root": {rootless_branch: ("accepted", "ValidationException")},
+    "id of a memory": {memory_id: (False, True)},
+    "second memory of a name": {twice_the_name: ("accepted", "ValidationException")},
+    "status after an update": {after_update: ("ACTIVE", "UPDATING")},
+    "`namespaceTemplates` (also modified ones), `indexedKeys`, `namespaceKeys`, "
+    "`memoryRecordSchema`": {
+        templates: (None, ["/{actorId}/"]),
+        changed_templates: (None, ["/new/{actorId}/"]),
+        indexed_keys: (False, True),
+        namespace_keys: ((False, False), (True, True)),
+    },
+    "pages of memories": {memory_pages: (2, 1)},
+    "all records, jobs, actors, sessions, ingestion": {
+        beyond: (dict.fromkeys(BEYOND, "not implemented"), dict.fromkeys(BEYOND, "emulated"))
+    },
 }
+"""Each point of the page, with what shows it: moto's answer, and the emulator's."""
+
+PROBES = {probe: both for probes in DIFFERENCES.values() for probe, both in probes.items()}
 
 
-@pytest.mark.parametrize("probe", DIFFERENCES, ids=lambda probe: probe.__name__)
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.__name__)
 def test_difference(both: dict[str, Clients], probe: Probe) -> None:
     """Each known difference is as stated: moto's answer, and the emulator's."""
-    assert (probe(both["moto"]), probe(both["emulator"])) == DIFFERENCES[probe]
+    assert (probe(both["moto"]), probe(both["emulator"])) == PROBES[probe]
+
+
+def test_the_page_states_what_is_held_here() -> None:
+    """No difference is on the page without a probe, and none is held that the page leaves out."""
+    table = PAGE.read_text().split("| point | moto | emulator |\n")[1].splitlines()
+    points = [row.split(" | ")[0].removeprefix("| ") for row in table[1:] if row.startswith("|")]
+    assert points == list(DIFFERENCES)
 
 
 def test_both_saw_the_requests(agentcore: Emulator, both: dict[str, Clients]) -> None:
